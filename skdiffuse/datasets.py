@@ -15,14 +15,25 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 
 __all__ = ["load_digit_captions", "make_judged_pool", "make_preference_pool"]
 
-_WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+_WORDS = (
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+)
 
 _DESCRIPTION = """\
 Captions of handwritten digits
 ------------------------------
 
 The 1797 images of `sklearn.datasets.load_digits`, each described in words by two
-captioners, A and B: logistic regressions trained on 90 and on 45 of the images. A
+captioners, A and B: logistic regressions trained on 70 and on 50 of the images. A
 caption names the digit, says how sure the captioner is and, if it is not sure, which
 digit comes next. The true digit decides which captions are right. Example i has
 
@@ -39,8 +50,8 @@ preference.
 
 
 @validate_params({"return_X_y": ["boolean"]}, prefer_skip_nested_validation=True)
-def load_digit_captions(*, return_X_y: bool = False) -> Any:  # noqa: N803
-    """Load a real task: two captioners describe handwritten digits, the truth decides.
+def load_digit_captions(*, return_X_y: bool = False) -> Any:
+    """Load a real task: two captioners of digits, and the truth.
 
     Nothing is downloaded; the images ship with scikit-learn.
 
@@ -62,15 +73,20 @@ def load_digit_captions(*, return_X_y: bool = False) -> Any:  # noqa: N803
     >>> captions = load_digit_captions()
     >>> captions.data.shape
     (1797, 2)
-    >>> captions.truth[0], captions.text_a[0]
-    (0, 'This is surely a zero.')
+    >>> captions.text_a[0]
+    'This is surely a zero.'
+    >>> captions.text_b[5]
+    'This looks like a nine, though it could be an eight.'
     """
     images, truth = load_digits(return_X_y=True)
-    proba_a = _train(images, truth, size=90, seed=0)
-    proba_b = _train(images, truth, size=45, seed=1)
+    proba_a = _train(images, truth, size=70, seed=0)
+    proba_b = _train(images, truth, size=50, seed=1)
     proba_judge = _train(images, truth, size=60, seed=2)
     digit_a, digit_b = proba_a.argmax(axis=1), proba_b.argmax(axis=1)
-    correct_a, correct_b = (digit_a == truth).astype(int), (digit_b == truth).astype(int)
+    correct_a, correct_b = (
+        (digit_a == truth).astype(int),
+        (digit_b == truth).astype(int),
+    )
     text_a, text_b = _captions(proba_a), _captions(proba_b)
     preference = correct_a - correct_b
     rows = np.arange(len(truth))
@@ -126,6 +142,7 @@ def _a(word: str) -> str:
         "winning_distance": [Interval(Real, -1, 1, closed="both")],
         "tie_rate": [Interval(Real, 0, 1, closed="left")],
         "identical_rate": [Interval(Real, 0, 1, closed="left")],
+        "direction_effect": [Interval(Real, 0, None, closed="left")],
         "norm_effect": [Interval(Real, 0, None, closed="left")],
         "random_state": ["random_state"],
     },
@@ -138,7 +155,8 @@ def make_preference_pool(
     winning_distance: float = 0.2,
     tie_rate: float = 0.2,
     identical_rate: float = 0.0,
-    norm_effect: float = 2.0,
+    direction_effect: float = 1.0,
+    norm_effect: float = 0.3,
     random_state: int | np.random.RandomState | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Make difference vectors and preferences of two generators.
@@ -155,10 +173,11 @@ def make_preference_pool(
         Expected share of ties, in [0, 1), identical outputs among them.
     identical_rate : float, default=0.0
         Expected share of examples with identical outputs: zero vectors, ties.
-    norm_effect : float, default=2.0
-        How much the difference vector tells of the preference. At 0 it tells
-        nothing; the larger it is, the more often a long vector belongs to an example
-        that the winner wins.
+    direction_effect : float, default=1.0
+        How much the direction of a vector tells of the preference, at least 0.
+    norm_effect : float, default=0.3
+        How much more often the winner wins where the vector is long, at least 0. With
+        both effects at 0 the vectors tell nothing.
     random_state : int, RandomState instance or None, default=None
         Seed.
 
@@ -179,14 +198,15 @@ def make_preference_pool(
     -----
     Each example has an advantage a ~ N(mu, 1). A wins above a threshold c and B
     below -c, where mu and c are such that the rates come out as asked. The vector is
-    standard normal noise plus ``norm_effect * a`` times a fixed direction.
+    standard normal noise plus ``direction_effect * a`` times a fixed direction, all
+    of it times ``exp(norm_effect * a)``, with -a where B is ahead.
 
     Examples
     --------
     >>> from skdiffuse.datasets import make_preference_pool
     >>> X, y = make_preference_pool(n_samples=1000, random_state=0)
-    >>> X.shape, y.mean().round(1)
-    ((1000, 20), np.float64(0.2))
+    >>> X.shape, round(float(y.mean()), 1)
+    ((1000, 20), 0.2)
     """
     if abs(winning_distance) + tie_rate > 1:
         raise ValueError(
@@ -212,7 +232,9 @@ def make_preference_pool(
     direction = rng.normal(size=n_features)
     direction /= np.linalg.norm(direction)
     X = rng.normal(size=(n_samples, n_features))
-    X += norm_effect * advantage[:, np.newaxis] * direction
+    X += direction_effect * advantage[:, np.newaxis] * direction
+    of_winner = advantage if winning_distance >= 0 else -advantage
+    X *= np.exp(norm_effect * of_winner)[:, np.newaxis]
     X[identical], y[identical] = 0, 0
     return X, y
 

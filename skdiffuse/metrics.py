@@ -4,6 +4,7 @@ A preference is +1 where A is better, 0 for a tie and -1 where B is better; any 
 number in between is a graded preference.
 """
 
+import math
 from typing import Any
 
 import numpy as np
@@ -50,8 +51,8 @@ def winner(preferences: Any) -> int:
 
     Notes
     -----
-    The winner is the sign of the sum. For preferences in {-1, 0, +1} that is the
-    majority among the examples that are not ties.
+    The winner is the sign of the sum, up to rounding. For preferences in {-1, 0, +1}
+    that is the majority among the examples that are not ties.
 
     Examples
     --------
@@ -62,7 +63,12 @@ def winner(preferences: Any) -> int:
     0
     """
     values = _check_preferences(preferences)
-    return int(np.sign(values.sum()))
+    total = math.fsum(values)
+    # Graded preferences such as 0.1 are rounded where they are written down: a sum
+    # within that rounding is a tie.
+    if abs(total) <= np.finfo(np.float64).eps * math.fsum(np.abs(values)):
+        return 0
+    return 1 if total > 0 else -1
 
 
 def winning_distance(preferences: Any) -> float:
@@ -102,4 +108,5 @@ def winning_distance(preferences: Any) -> float:
     >>> winning_distance([1, 0, 0, -1, 1])
     0.2
     """
-    return float(_check_preferences(preferences).mean())
+    values = _check_preferences(preferences)
+    return math.fsum(values) / len(values)

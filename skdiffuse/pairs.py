@@ -149,7 +149,9 @@ class PairDifference(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         outputs_a, outputs_b = self._texts(X, reset=False)
-        number = {text: i for i, text in enumerate(dict.fromkeys(outputs_a + outputs_b))}
+        number = {
+            text: i for i, text in enumerate(dict.fromkeys(outputs_a + outputs_b))
+        }
         vectors = self._vectors(list(number))
         if vectors.shape[1] != self._n_features_out:
             raise ValueError(
@@ -197,9 +199,11 @@ class PairDifference(TransformerMixin, BaseEstimator):
     def _texts(self, X: Any, *, reset: bool) -> tuple[list[str], list[str]]:
         """Check that X holds two texts in each row, and return its columns."""
         table = _table(X)
-        # Only the number and the names of the columns: a table of texts is checked here.
+        # Records the number and the names of the columns; the texts are checked here.
         validate_data(
-            self, X if hasattr(X, "columns") else table, reset=reset,
+            self,
+            X if hasattr(X, "columns") else table,
+            reset=reset,
             skip_check_array=True,
         )
         is_text = np.frompyfunc(lambda value: isinstance(value, str), 1, 1)(table)
@@ -207,9 +211,9 @@ class PairDifference(TransformerMixin, BaseEstimator):
         if len(bad):
             value = next(v for v in table[bad[0]] if not isinstance(v, str))
             raise ValueError(
-                f"X holds {value!r} instead of a text in {rows_in_words(bad.tolist())}; "
-                "an output must be a string: drop the pairs with a missing output, or "
-                "put '' where an empty output is meant."
+                f"X holds {value!r} instead of a text in "
+                f"{rows_in_words(bad.tolist())}; an output must be a string: drop the "
+                "pairs with a missing output, or put '' where an empty output is meant."
             )
         outputs_a, outputs_b = ([str(v) for v in column] for column in table.T)
         return outputs_a, outputs_b

@@ -22,7 +22,6 @@ from skdiffuse.metrics import winner
 
 app = typer.Typer(
     add_completion=False,
-    no_args_is_help=True,
     rich_markup_mode=None,
     help="Judge generated text on a small budget: which of two generators is better, "
     "and how often.",
@@ -67,7 +66,12 @@ def demo(
     captions = load_digit_captions()
     with _progress() as stage:
         selector = _fit_selector(
-            list(captions.text_a), list(captions.text_b), budget, _embed.DEFAULT, seed, stage
+            list(captions.text_a),
+            list(captions.text_b),
+            budget,
+            _embed.DEFAULT,
+            seed,
+            stage,
         )
     selected = selector.selected_indices_
     verdict = _verdict(captions.preference[selected], selected, len(captions.data))
@@ -165,7 +169,9 @@ def estimate(
     file: FileArgument,
     label: Annotated[
         str,
-        typer.Option(help="Column with the labels; rows where it is empty are the pool."),
+        typer.Option(
+            help="Column with the labels; rows where it is empty are the pool."
+        ),
     ],
     judge: Annotated[
         list[str], typer.Option(help="Column with a judge's scores; may be repeated.")
@@ -189,15 +195,18 @@ def estimate(
 
 
 @app.callback(invoke_without_command=True)
-def version(
+def root(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", is_eager=True)
     ] = False,
 ) -> None:
-    """Print the version and leave."""
+    # No docstring: the help of the application is that of `app`.
     if version:
         print(f"skdiffuse {skdiffuse.__version__}")
         raise typer.Exit
+    if context.invoked_subcommand is None:
+        print(context.get_help())
 
 
 def run(arguments: Sequence[str] | None = None) -> int:
@@ -211,8 +220,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         )
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
-        # The reader (say, `head`) has left; Python must not write to it at exit.
+    except (BrokenPipeError, SystemExit):
+        # The reader (say, `head`) has left, which rich answers by SystemExit; Python
+        # must not write to it at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except (KeyboardInterrupt, typer.Abort):
@@ -241,11 +251,16 @@ def _print(result: dict[str, Any], as_json: bool, show: Callable) -> None:
 def _progress() -> Iterator[Callable[..., Callable[[int, int], None]]]:
     """Show a bar a stage on stderr, where that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn()
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+    console = Console(stderr=True)
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
 
         def stage(description: str) -> Callable[[int, int], None]:
             task = progress.add_task(description, total=None)
-            return lambda done, total: progress.update(task, completed=done, total=total)
+            return lambda done, total: progress.update(
+                task, completed=done, total=total
+            )
 
         yield stage
 

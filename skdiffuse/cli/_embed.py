@@ -55,11 +55,15 @@ def _latent_semantic(pairs: list[tuple[str, str]], seed: int) -> np.ndarray:
     # them.
     vectorizer = TfidfVectorizer(token_pattern=r"(?u)\w+|[^\w\s]", sublinear_tf=True)
     try:
-        differences = PairDifference(vectorizer, sparse_output=True).fit_transform(pairs)
+        differences = PairDifference(vectorizer, sparse_output=True).fit_transform(
+            pairs
+        )
     except ValueError as error:
         if "empty vocabulary" not in str(error):
             raise
-        raise ValueError("every output is empty, so there is nothing to compare.") from error
+        raise ValueError(
+            "every output is empty, so there is nothing to compare."
+        ) from error
     if min(differences.shape) <= _N_COMPONENTS or differences.nnz == 0:
         return differences.toarray()
     reduction = TruncatedSVD(_N_COMPONENTS, random_state=seed)

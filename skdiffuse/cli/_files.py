@@ -112,8 +112,8 @@ def complete_numbers(table: pl.DataFrame, name: str, option: str) -> np.ndarray:
     missing = np.flatnonzero(~np.isfinite(values)).tolist()
     if missing:
         raise ValueError(
-            f"column {name!r} has no finite number in {rows_in_words(missing)} (counted "
-            "from zero); a judge must score every row."
+            f"column {name!r} has no finite number in {rows_in_words(missing)} "
+            "(counted from zero); a judge must score every row."
         )
     return values
 

@@ -32,7 +32,7 @@ _WILSON_PRIOR = 2.0
 
 
 class PPIMeanEstimator(RegressorMixin, BaseEstimator):
-    """Estimate a mean from few labels and a cheap judge on every row.
+    r"""Estimate a mean from few labels and a cheap judge on every row.
 
     The mean of the judge over the pool (the rows without a label) is corrected by the
     rectifier: how far the labels lie from the judge where both are known.
@@ -94,11 +94,11 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
 
     .. math::
 
-        \\hat\\theta = \\frac1N \\sum_{j \\le N} g(f_j)
-        + \\frac1n \\sum_{i \\le n} (h_i - g(f_i)),
-        \\qquad
-        \\mathrm{SE}^2 = \\frac{\\mathrm{Var}\\, g(f_{pool})}{N}
-        + \\frac{\\mathrm{Var}(h - g(f))}{n}.
+        \hat\theta = \frac1N \sum_{j \le N} g(f_j)
+        + \frac1n \sum_{i \le n} (h_i - g(f_i)),
+        \qquad
+        \mathrm{SE}^2 = \frac{\mathrm{Var}\, g(f_{pool})}{N}
+        + \frac{\mathrm{Var}(h - g(f))}{n}.
 
     The labelled rows must be a random sample of all rows. Labels that were chosen,
     such as those of `DiffUseSelector`, bias the estimate and its interval.

@@ -263,9 +263,7 @@ class DiffUseSelector(
         order = [judged[top]]
         for node, left, right in tree.splits()[: n - 1].tolist():
             kept = judged.pop(node)
-            stays, other = (
-                (left, right) if tree.contains(left, kept) else (right, left)
-            )
+            stays, other = (left, right) if tree.contains(left, kept) else (right, left)
             judged[stays] = kept
             judged[other] = pick(self._differences, tree.rows(other))
             order.append(judged[other])

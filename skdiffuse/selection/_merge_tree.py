@@ -100,7 +100,7 @@ class MergeTree:
 def ward_tree(X: np.ndarray) -> MergeTree:
     """Merge rows by Ward's rule on Euclidean distances."""
     merges, heights = _ward(X)
-    return MergeTree(merges, np.count_nonzero(heights == 0))
+    return MergeTree(merges, int(np.count_nonzero(heights == 0)))
 
 
 def cosine_tree(X: np.ndarray) -> MergeTree:
@@ -136,9 +136,7 @@ def _ward(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return _link(X, pdist(X, "euclidean"), "ward")
 
 
-def _average_cosine(
-    X: np.ndarray, norms: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _average_cosine(X: np.ndarray, norms: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     # Half the squared distance of unit vectors is 1 - cos without the rounding that
     # leaves identical rows slightly apart or at a negative distance.
     unit = X / norms[:, np.newaxis]
@@ -188,7 +186,7 @@ def _join(
     heights = np.concatenate([heights for _, _, heights in groups])
     nodes = [rows.tolist() for rows, _, _ in groups]
     todo = [iter(merges.tolist()) for _, merges, _ in groups]
-    joined = []
+    joined: list[tuple[int, int]] = []
     for g in group[np.argsort(heights, kind="stable")]:
         left, right = next(todo[g])
         nodes[g].append(n_leaves + len(joined))
@@ -198,4 +196,4 @@ def _join(
         tops.append(n_leaves + len(joined))
         joined.append((tops[left], tops[right]))
     merges = np.array(joined, dtype=np.intp).reshape(-1, 2)
-    return MergeTree(merges, np.count_nonzero(heights == 0))
+    return MergeTree(merges, int(np.count_nonzero(heights == 0)))

@@ -1,0 +1,37 @@
+"""Where the tests find real judgements, and how hypothesis runs."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+_SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
+settings.register_profile(
+    "ci", derandomize=True, deadline=None, max_examples=60, suppress_health_check=_SLOW
+)
+settings.register_profile(
+    "explore", deadline=None, max_examples=1000, suppress_health_check=_SLOW
+)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+_BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def real_data() -> Path:
+    """Folder of real judgements; tests that need it are skipped where it is absent."""
+    folder = Path(os.environ.get("SKDIFFUSE_DATA", _BESIDE))
+    if not folder.is_dir():
+        pytest.skip("no real judgements here: set SKDIFFUSE_DATA to their folder")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def numeric_facts(real_data) -> dict:
+    """Results of other software for the same numbers."""
+    path = real_data.parent / "numeric_facts.json"
+    if not path.is_file():
+        pytest.skip("no numeric_facts.json beside the folder of real judgements")
+    return json.loads(path.read_text())

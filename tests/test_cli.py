@@ -1,0 +1,403 @@
+import builtins
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from skdiffuse.cli import main
+from skdiffuse.datasets import load_digit_captions, make_judged_pool
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; return its exit code, and what it printed on both streams."""
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return run
+
+
+@pytest.fixture
+def captions_frame():
+    captions = load_digit_captions()
+    return pl.DataFrame(
+        {
+            "input": [f"image {i}" for i in range(300)],
+            "output_a": list(captions.text_a[:300]),
+            "output_b": list(captions.text_b[:300]),
+            "preference": captions.preference[:300],
+        }
+    )
+
+
+@pytest.fixture
+def captions_file(captions_frame, tmp_path):
+    path = tmp_path / "captions.jsonl"
+    captions_frame.write_ndjson(path)
+    return path
+
+
+def test_demo_names_the_better_captioner_and_its_accuracy(run):
+    code, out, _ = run("demo", "--json")
+    result = json.loads(out)
+    captions = load_digit_captions()
+    assert code == 0
+    assert result["comparison"]["winner"] == result["full_judgement"] == "A"
+    assert result["comparison"]["n_annotations"] == 50
+    assert result["random_order"] in ("A", "B", None)
+    assert result["truth"] == pytest.approx(captions.correct_a.mean())
+    ppi = result["accuracy"]["estimates"][-1]
+    assert ppi["method"] == "ppi"
+    assert ppi["low"] <= result["truth"] <= ppi["high"]
+    code, text, _ = run("demo")
+    assert code == 0
+    assert "50 of 1797 examples judged" in text
+    assert "A random order" in text
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "ndjson", "csv", "parquet"])
+def test_select_writes_the_rows_to_annotate(run, captions_frame, tmp_path, ending):
+    source, out = tmp_path / f"captions.{ending}", tmp_path / f"chosen.{ending}"
+    getattr(captions_frame, "write_" + ("ndjson" if "json" in ending else ending))(
+        source
+    )
+    code, text, err = run("select", source, "--budget", 12, "--out", out)
+    assert (code, err) == (0, "")
+    assert "12 of 300" in " ".join(text.split())
+    read = {"csv": pl.read_csv, "parquet": pl.read_parquet}.get(ending, pl.read_ndjson)
+    chosen = read(out)
+    assert chosen.columns == ["row", "input", "output_a", "output_b", "preference"]
+    rows = chosen["row"].to_list()
+    assert len(rows) == 12
+    assert chosen["output_b"].to_list() == captions_frame["output_b"][rows].to_list()
+    assert chosen["preference"].is_null().all()
+    # Annotations are never written over.
+    code, _, err = run("select", source, "--budget", 12, "--out", out)
+    assert code == 2
+    assert "may hold annotations" in err
+    result = json.loads(
+        run("compare", source, "--oracle", "preference", "--budget", 12, "--json")[1]
+    )
+    assert result["selected"] == rows
+
+
+def test_select_takes_other_column_names(run, captions_frame, tmp_path):
+    source, out = tmp_path / "x.csv", tmp_path / "chosen.csv"
+    captions_frame.drop("input").rename(
+        {"output_a": "new", "output_b": "old"}
+    ).write_csv(source)
+    names = ("--output-a", "new", "--output-b", "old")
+    assert run("select", source, *names, "--out", out, "--budget", 3)[0] == 0
+    assert pl.read_csv(out).columns == ["row", "output_a", "output_b", "preference"]
+
+
+def test_compare_reads_the_chosen_rows_only(run, captions_frame, captions_file):
+    arguments = ("--oracle", "preference", "--budget", 20, "--json")
+    code, out, _ = run("compare", captions_file, *arguments)
+    result = json.loads(out)
+    preferences = captions_frame["preference"].to_numpy()[result["selected"]]
+    assert code == 0
+    assert result["n_annotations"] == 20 == len(result["selected"])
+    assert result["n_pool"] == 300
+    assert result["counts"] == {
+        "A": (preferences > 0).sum(),
+        "B": (preferences < 0).sum(),
+        "tie": (preferences == 0).sum(),
+    }
+    names = {1: "A", 0: None, -1: "B"}
+    assert result["winner"] == names[np.sign(preferences.sum())]
+    # The rest may be anything.
+    words = np.array(["B", "tie", "A"])[captions_frame["preference"].to_numpy() + 1]
+    rest = np.setdiff1d(np.arange(300), result["selected"])
+    words[rest] = "?"
+    blind = captions_frame.with_columns(preference=pl.Series(words.tolist()))
+    blind.write_ndjson(captions_file)
+    assert json.loads(run("compare", captions_file, *arguments)[1]) == result
+    words[result["selected"][3]] = ""
+    blind.with_columns(preference=pl.Series(words.tolist())).write_ndjson(captions_file)
+    code, out, err = run("compare", captions_file, *arguments)
+    assert (code, out) == (2, "")
+    assert f"no preference in row {result['selected'][3]}" in err
+
+
+def test_compare_says_the_same_to_people(run, captions_file):
+    code, text, _ = run("compare", captions_file, "--oracle", "preference")
+    assert code == 0
+    assert "50 of 300 examples judged" in text
+    assert "not rates" in text
+
+
+def test_graded_preferences(run, captions_frame, captions_file):
+    graded = captions_frame.with_columns(pl.col("preference") * -0.25)
+    graded.write_ndjson(captions_file)
+    result = json.loads(
+        run("compare", captions_file, "--oracle", "preference", "--json")[1]
+    )
+    assert result["winner"] == "B"
+    captions_frame.with_columns(pl.lit(3.0).alias("preference")).write_ndjson(
+        captions_file
+    )
+    code, _, err = run("compare", captions_file, "--oracle", "preference")
+    assert code == 2
+    assert "the preference 3 in row" in err
+
+
+def judged_frame(n_labeled=40):
+    X, y = make_judged_pool(300, n_labeled, judge=[0.8, 0.3], random_state=0)
+    labels = [None if np.isnan(v) else int(v) for v in y]
+    return pl.DataFrame({"label": labels, "good": X[:, 0], "poor": X[:, 1]})
+
+
+@pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
+def test_estimate_puts_three_ways_side_by_side(run, tmp_path, ending):
+    path = tmp_path / f"judged.{ending}"
+    frame = judged_frame()
+    getattr(frame, "write_" + ("ndjson" if ending == "jsonl" else ending))(path)
+    arguments = ("--label", "label", "--judge", "good", "--judge", "poor")
+    code, out, _ = run("estimate", path, *arguments, "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert (result["n_labeled"], result["n_unlabeled"]) == (40, 260)
+    assert [row["method"] for row in result["estimates"]] == [
+        "classical",
+        "judge_only",
+        "judge_only",
+        "ppi",
+    ]
+    for row in result["estimates"]:
+        assert row["low"] < row["mean"] < row["high"]
+    classical, good, _, ppi = result["estimates"]
+    assert classical["mean"] == pytest.approx(frame["label"].mean())
+    assert good["mean"] == pytest.approx(frame["good"].mean())
+    assert ppi["high"] - ppi["low"] < classical["high"] - classical["low"]
+    code, text, _ = run("estimate", path, *arguments)
+    assert code == 0
+    assert "labels alone" in text
+    assert "judge alone (poor)" in text
+    assert "40 labelled rows, 260 in the pool" in text
+    narrow = json.loads(
+        run("estimate", path, *arguments, "--json", "--confidence-level", 0.5)[1]
+    )
+    assert narrow["estimates"][-1]["low"] > ppi["low"]
+
+
+def test_estimate_says_when_the_judge_is_of_no_use(run, tmp_path):
+    path = tmp_path / "judged.csv"
+    judged_frame().with_columns(good=pl.lit(1)).write_csv(path)
+    code, text, _ = run("estimate", path, "--label", "label", "--judge", "good")
+    assert code == 0
+    assert "PPI is the mean of the labels here: constant judge" in text
+
+
+BAD_FILES = {
+    "missing.csv": (None, "is not a file"),
+    "x.txt": ("a", "unknown ending"),
+    "empty.csv": ("", "cannot be read"),
+    "empty.jsonl": ("", "empty.jsonl"),
+    "header.csv": ("output_a,output_b,p\n", "no rows"),
+    "broken.jsonl": ('{"output_a": "x", "output_b"', "cannot be read"),
+    "broken.parquet": ("not parquet", "cannot be read"),
+    "names.csv": ("a,b\nx,y\n", "there is no column 'output_a'; the file has a, b"),
+    "null.csv": (
+        "output_a,output_b,p\nx,,1\n",
+        "column 'output_b' has no output in row 0",
+    ),
+    "list.jsonl": ('{"output_a": ["x"], "output_b": "y", "p": 1}\n', "instead of text"),
+    "oracle.csv": ("output_a,output_b\nx,y\n", "no column 'p'"),
+    "word.csv": ("output_a,output_b,p\nx,y,better\n", "'better' in row 0"),
+    "void.csv": ('output_a,output_b,p\n"","",1\n', "every output is empty"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_file_is_one_line_and_exit_code_2(run, tmp_path, name):
+    content, message = BAD_FILES[name]
+    path = tmp_path / name
+    if content is not None:
+        path.write_text(content)
+    code, out, err = run("compare", path, "--oracle", "p")
+    assert (code, out) == (2, "")
+    assert err.startswith("skdiffuse: error: ")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("y,f\n,1\n,2\n", "column 'y' has no label"),
+        ("y,f\n1,1\n0,\n", "no finite number in row 1"),
+        ("y,f\n1,1\n0,inf\n", "no finite number in row 1"),
+        ("y,f\n1,1\nyes,2\n", "holds 'yes' in row 1"),
+        ("y,f\n1.5,1\n,2\n", "single label"),
+        ("y,f\n1e200,1\n-1e200,2\n0,1\n,2\n", "overflow"),
+    ],
+)
+def test_bad_numbers_are_one_line_and_exit_code_2(run, tmp_path, content, message):
+    path = tmp_path / "x.csv"
+    path.write_text(content)
+    code, out, err = run("estimate", path, "--label", "y", "--judge", "f")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "x.csv"], "--oracle"),
+        (["compare"], "FILE"),
+        (["conquer"], "conquer"),
+        (["demo", "--budget", "0"], "--budget"),
+        (["demo", "--seed", "-1"], "--seed"),
+        (["demo", "--labels", "many"], "--labels"),
+        (["--what"], "--what"),
+    ],
+)
+def test_bad_arguments_are_one_line_and_exit_code_2(run, arguments, message):
+    code, out, err = run(*arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_unknown_embedder_and_missing_extra(run, captions_file, monkeypatch):
+    arguments = ("compare", captions_file, "--oracle", "preference", "--embedder")
+    assert "is not known; give tfidf" in run(*arguments, "bert")[2]
+    assert "is not known" in run(*arguments, "sentence-transformers:")[2]
+    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
+    code, _, err = run(*arguments, "sentence-transformers:some-model")
+    assert code == 2
+    assert "pip install 'skdiffuse[text]'" in err
+
+
+def test_sentence_transformer_is_asked_in_batches(run, captions_file, monkeypatch):
+    asked = []
+
+    class SentenceTransformer:
+        def __init__(self, name):
+            assert name == "some-model"
+
+        def encode(self, texts, show_progress_bar):
+            assert not show_progress_bar
+            asked.append(len(texts))
+            return np.array([[len(t), t.count("o")] for t in texts], dtype=np.float32)
+
+    fake = type(sys)("sentence_transformers")
+    fake.SentenceTransformer = SentenceTransformer
+    monkeypatch.setitem(sys.modules, "sentence_transformers", fake)
+    code, out, _ = run(
+        *("compare", captions_file, "--oracle", "preference", "--json"),
+        *("--embedder", "sentence-transformers:some-model", "--budget", 5),
+    )
+    assert code == 0
+    assert json.loads(out)["n_annotations"] == 5
+    assert max(asked) <= 64
+
+
+def test_without_the_extra_one_line_says_what_to_install(monkeypatch, run):
+    imported = builtins.__import__
+
+    def without_typer(name, *args, **kwargs):
+        if name == "typer":
+            raise ModuleNotFoundError("No module named 'typer'", name="typer")
+        return imported(name, *args, **kwargs)
+
+    monkeypatch.delitem(sys.modules, "skdiffuse.cli._app", raising=False)
+    monkeypatch.setattr(builtins, "__import__", without_typer)
+    code, _, err = run("demo")
+    assert code == 2
+    assert err.count("\n") == 1
+    assert "pip install 'skdiffuse[cli]'" in err
+
+
+def test_help_and_version(run):
+    code, out, _ = run()
+    assert code == 0
+    assert "compare" in out
+    assert run("--version")[1].startswith("skdiffuse ")
+    for command in ("demo", "select", "compare", "estimate"):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        assert "--json" in out
+
+
+def test_reader_that_leaves_is_no_error(captions_file):
+    command = [sys.executable, "-m", "skdiffuse", "compare", captions_file]
+    process = subprocess.Popen(
+        [*command, "--oracle", "preference"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert process.wait() == 0
+    assert err == b""
+
+
+cells = st.sampled_from(
+    ["", "1", "-1", "0", "0.5", "A", "tie", "x", "nan", "inf", "é\u202e"]
+)
+
+
+@settings(max_examples=40)
+@given(rows=st.lists(st.tuples(cells, cells, cells), max_size=6))
+def test_any_table_is_a_finite_result_or_one_line(rows, tmp_path_factory):
+    path = tmp_path_factory.mktemp("fuzz") / "x.csv"
+    pd.DataFrame(rows, columns=["output_a", "output_b", "p"]).to_csv(path, index=False)
+    for arguments in (
+        ["compare", path, "--oracle", "p", "--json"],
+        ["estimate", path, "--label", "p", "--judge", "output_a", "--json"],
+    ):
+        command = [str(argument) for argument in arguments]
+        with pytest.MonkeyPatch.context() as patch:
+            printed = {"out": [], "err": []}
+            for stream in printed:
+                patch.setattr(sys, f"std{stream}", _Collector(printed[stream]))
+            with pytest.raises(SystemExit) as stop:
+                main(command)
+        out, err = ("".join(printed[stream]) for stream in ("out", "err"))
+        if stop.value.code == 0:
+            json.loads(out, parse_constant=lambda name: pytest.fail(name))
+            assert err == ""
+        else:
+            assert stop.value.code == 2
+            assert out == ""
+            assert err.count("\n") == 1
+            assert "unexpected" not in err
+
+
+class _Collector:
+    encoding = "utf-8"
+
+    def __init__(self, parts):
+        self.write = parts.append
+
+    def flush(self):
+        pass
+
+    def isatty(self):
+        return False
+
+
+@pytest.mark.parametrize(
+    "name", ["alpaca_fusechat1b_vs_claude2", "nq_gpt4_vs_gpt35_human"]
+)
+def test_real_pairs_have_the_right_winner(run, real_data, name):
+    path = real_data / "pairs" / f"{name}.jsonl"
+    code, out, _ = run(
+        "compare", path, "--oracle", "preference", "--budget", 100, "--json"
+    )
+    assert code == 0
+    assert json.loads(out)["winner"] == "A"

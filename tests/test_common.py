@@ -1,0 +1,89 @@
+"""scikit-learn's own checks of every public estimator."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.utils import estimator_checks
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+import skdiffuse
+from skdiffuse import DiffUseSelector, PairDifference, PPIMeanEstimator
+
+SELECTORS = [
+    DiffUseSelector(n_select=3),
+    DiffUseSelector(n_select=3, clustering="cosine", representative="cosine"),
+    DiffUseSelector(n_select=3, clustering="kmeans", representative="max_norm"),
+    DiffUseSelector(n_select=3, representative="random"),
+]
+ESTIMATORS = [
+    *SELECTORS,
+    PPIMeanEstimator(),
+    PPIMeanEstimator(lam="ppi++", clip=True),
+    PPIMeanEstimator(lam=1.0),
+]
+# `check_estimator` does not yield these.
+MORE_CHECKS = ["check_param_validation", "check_dataframe_column_names_consistency"]
+TRANSFORMER_CHECKS = [
+    "check_set_output_transform",
+    "check_set_output_transform_pandas",
+    "check_set_output_transform_polars",
+    "check_global_output_transform_pandas",
+    "check_global_set_output_transform_polars",
+    "check_transformer_get_feature_names_out",
+    "check_transformer_get_feature_names_out_pandas",
+]
+
+
+@pytest.mark.filterwarnings("ignore:Skipping check:sklearn.exceptions.SkipTestWarning")
+@parametrize_with_checks(ESTIMATORS)
+def test_scikit_learn_check(estimator, check):
+    check(estimator)
+
+
+# scikit-learn mixes frames and arrays in these checks, and would be warned of it.
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names:UserWarning")
+@pytest.mark.filterwarnings("ignore:X has feature names:UserWarning")
+@pytest.mark.parametrize(
+    ("estimator", "name"),
+    [(estimator, name) for estimator in ESTIMATORS for name in MORE_CHECKS]
+    + [(selector, name) for selector in SELECTORS for name in TRANSFORMER_CHECKS],
+)
+def test_check_that_is_not_yielded(estimator, name):
+    getattr(estimator_checks, name)(type(estimator).__name__, clone(estimator))
+
+
+def test_every_public_estimator_is_checked():
+    public = {
+        name
+        for name in skdiffuse.__all__
+        if hasattr(getattr(skdiffuse, name), "get_params")
+    }
+    # PairDifference takes pairs of texts; its checks are in test_pairs.py.
+    assert public == {type(e).__name__ for e in ESTIMATORS} | {"PairDifference"}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_read_only_memory_map(estimator, tmp_path):
+    rng = np.random.default_rng(0)
+    np.save(tmp_path / "X.npy", rng.normal(size=(40, 3)))
+    np.save(
+        tmp_path / "y.npy", np.where(np.arange(40) < 15, rng.normal(size=40), np.nan)
+    )
+    X, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy")
+    if "random_state" in estimator.get_params():
+        estimator = clone(estimator).set_params(random_state=0)
+    mapped = clone(estimator).fit(X, y)
+    copied = clone(estimator).fit(np.array(X), np.array(y))
+    for name, value in vars(copied).items():
+        if name.endswith("_") and not name.startswith("_"):
+            np.testing.assert_array_equal(getattr(mapped, name), value)
+
+
+@pytest.mark.parametrize(
+    "estimator", [*ESTIMATORS, PairDifference(featurizer=len)], ids=repr
+)
+def test_clone_and_pickle_keep_parameters(estimator):
+    for copy in (clone(estimator), pickle.loads(pickle.dumps(estimator))):
+        assert copy.get_params() == estimator.get_params()
