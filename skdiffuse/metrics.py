@@ -100,7 +100,7 @@ def winning_distance(preferences: Any) -> float:
     References
     ----------
     .. [1] Ashury-Tahan et al., "Label-Efficient Model Selection for Text
-       Generation", ACL 2024.
+       Generation", ACL 2024, arXiv:2402.07891.
 
     Examples
     --------

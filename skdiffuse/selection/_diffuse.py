@@ -99,7 +99,7 @@ class DiffUseSelector(
     References
     ----------
     .. [1] Ashury-Tahan et al., "Label-Efficient Model Selection for Text
-       Generation", ACL 2024.
+       Generation", ACL 2024, arXiv:2402.07891.
 
     Examples
     --------
