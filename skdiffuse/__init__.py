@@ -1,16 +1,30 @@
 """Judge generated text on a small budget, with scikit-learn estimators."""
 
-from skdiffuse.model_selection import LabeledKFold
+from skdiffuse.comparison import (
+    BettingRule,
+    FixedBudget,
+    HypergeometricRule,
+    PreferenceComparison,
+)
+from skdiffuse.model_selection import LabelCostScorer, LabeledKFold, SubsampleSplit
 from skdiffuse.pairs import PairDifference
 from skdiffuse.ppi import PPIMeanEstimator
-from skdiffuse.selection import DiffUseSelector
+from skdiffuse.selection import DiffUseSelector, NormSelector, RandomSelector
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "BettingRule",
     "DiffUseSelector",
+    "FixedBudget",
+    "HypergeometricRule",
+    "LabelCostScorer",
     "LabeledKFold",
+    "NormSelector",
     "PPIMeanEstimator",
     "PairDifference",
+    "PreferenceComparison",
+    "RandomSelector",
+    "SubsampleSplit",
     "__version__",
 ]

@@ -42,7 +42,7 @@ digit comes next. The true digit decides which captions are right. Example i has
 - ``correct_a[i]``, ``correct_b[i]`` : 1 if the caption names the true digit, else 0
 - ``preference[i]`` : +1 if only A is right, -1 if only B is, 0 if both or none are
 - ``judge_a[i]``, ``judge_b[i]`` : a cheap automatic judge, in [0, 1]: how likely the
-  digit of the caption is in the eyes of a third classifier, trained on 60 images
+  digit of the caption is in the eyes of a third classifier, trained on 200 images
 
 ``data`` holds the captions as pairs, of shape (1797, 2), and ``target`` is the
 preference.
@@ -81,7 +81,7 @@ def load_digit_captions(*, return_X_y: bool = False) -> Any:
     images, truth = load_digits(return_X_y=True)
     proba_a = _train(images, truth, size=70, seed=0)
     proba_b = _train(images, truth, size=50, seed=1)
-    proba_judge = _train(images, truth, size=60, seed=2)
+    proba_judge = _train(images, truth, size=200, seed=2)
     digit_a, digit_b = proba_a.argmax(axis=1), proba_b.argmax(axis=1)
     correct_a, correct_b = (
         (digit_a == truth).astype(int),

@@ -1,4 +1,4 @@
-"""Winner and winning distance: what the preferences of a set of examples say.
+"""Winner, winning distance, success: what the preferences of some examples say.
 
 A preference is +1 where A is better, 0 for a tie and -1 where B is better; any real
 number in between is a graded preference.
@@ -12,18 +12,25 @@ from sklearn.utils import check_array, column_or_1d
 
 from skdiffuse._validation import check_finite_rows
 
-__all__ = ["winner", "winning_distance"]
+__all__ = ["success", "winner", "winning_distance"]
 
 
 def _check_preferences(preferences: Any) -> np.ndarray:
     values = check_array(
         preferences,
         ensure_2d=False,
-        dtype=np.float64,
+        dtype=None,
         ensure_all_finite=False,
         input_name="preferences",
     )
     values = column_or_1d(values)
+    if values.dtype == bool or any(isinstance(v, str | bool) for v in values.tolist()):
+        raise ValueError(
+            "preferences hold words or booleans; write numbers: 1 where A is better, 0 "
+            "for a tie, -1 where B is (for a pandas column: "
+            ".map({'A': 1, 'tie': 0, 'B': -1}))."
+        )
+    values = values.astype(np.float64)
     check_finite_rows(
         values, "preferences", "judge these examples or leave them out of the count"
     )
@@ -110,3 +117,38 @@ def winning_distance(preferences: Any) -> float:
     """
     values = _check_preferences(preferences)
     return math.fsum(values) / len(values)
+
+
+def success(verdict: int, preferences: Any) -> float:
+    """Tell whether a verdict agrees with the preferences of all examples.
+
+    Parameters
+    ----------
+    verdict : {-1, 0, 1}
+        The winner that was named; 0 if the comparison was inconclusive.
+    preferences : array-like of shape (n_examples,)
+        The preferences of all examples.
+
+    Returns
+    -------
+    float
+        1 if their winner was named, 0 if the other was, 0.5 if none was or they are
+        tied. The mean over many comparisons is the success rate.
+
+    Raises
+    ------
+    ValueError
+        If `verdict` is not -1, 0 or 1, or `preferences` is empty, is not
+        one-dimensional, or holds NaN or infinity.
+
+    Examples
+    --------
+    >>> from skdiffuse.metrics import success
+    >>> success(1, [1, 1, -1]), success(-1, [1, 1, -1]), success(0, [1, 1, -1])
+    (1.0, 0.0, 0.5)
+    """
+    if verdict not in (-1, 0, 1):
+        raise ValueError(
+            f"verdict={verdict!r} is no winner; pass 1 (A), -1 (B) or 0 (inconclusive)."
+        )
+    return (1 + int(verdict) * winner(preferences)) / 2

@@ -1,13 +1,20 @@
-"""Splitters for data in which few rows have labels."""
+"""Splitters and scorers for data in which few rows have labels."""
 
 from collections.abc import Iterator
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, KFold
-from sklearn.utils import check_array, column_or_1d, indexable
+from sklearn.pipeline import Pipeline
+from sklearn.utils import check_array, check_random_state, column_or_1d, indexable
+from sklearn.utils._param_validation import (
+    Interval,
+    StrOptions,
+    validate_parameter_constraints,
+)
 
-__all__ = ["LabeledKFold"]
+__all__ = ["LabelCostScorer", "LabeledKFold", "SubsampleSplit"]
 
 
 class LabeledKFold(BaseCrossValidator):
@@ -126,3 +133,184 @@ class LabeledKFold(BaseCrossValidator):
             train = np.ones(len(y), dtype=bool)
             train[labeled[test]] = False
             yield np.flatnonzero(train), labeled[test]
+
+
+class SubsampleSplit(BaseCrossValidator):
+    """Draw random rows again and again: the protocol of the DiffUse paper.
+
+    The training part is a random part of the rows. The test part is the same rows, or
+    all rows: a verdict from few judgements is scored against the full judgement.
+
+    Parameters
+    ----------
+    n_splits : int, default=10
+        Number of draws, at least 1.
+    train_size : float, default=0.8
+        Share of the rows that is drawn without replacement, in (0, 1]; rounded down,
+        at least one.
+    score_on : {"sample", "all"}, default="sample"
+        Which rows the verdict is scored against: ``"sample"``, the rows of the draw
+        itself, whose winner it was to find [1]_; ``"all"``, all rows.
+    random_state : int, RandomState instance or None, default=None
+        Seed. Pass an int for the same draws in every call.
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+
+    See Also
+    --------
+    PreferenceComparison : What is usually searched with it.
+
+    Notes
+    -----
+    Training and test rows overlap on purpose: the question is whether few judgements
+    find the winner of these rows, not how a model fares on new ones. A `ShuffleSplit`
+    works too, but its small test part may have another winner than all rows, and a
+    correct verdict then counts as wrong.
+
+    References
+    ----------
+    .. [1] Ashury-Tahan et al., "Label-Efficient Model Selection for Text
+       Generation", ACL 2024, arXiv:2402.07891.
+
+    Examples
+    --------
+    >>> from skdiffuse import SubsampleSplit
+    >>> split = SubsampleSplit(n_splits=2, train_size=0.5, random_state=0)
+    >>> for train, test in split.split([[1], [2], [3], [4]]):
+    ...     print(train, test)
+    [2 3] [2 3]
+    [0 2] [0 2]
+    """
+
+    def __init__(
+        self,
+        n_splits: int = 10,
+        *,
+        train_size: float = 0.8,
+        score_on: str = "sample",
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        validate_parameter_constraints(
+            {
+                "n_splits": [Interval(Integral, 1, None, closed="left")],
+                "train_size": [Interval(Real, 0, 1, closed="right")],
+                "score_on": [StrOptions({"sample", "all"})],
+                "random_state": ["random_state"],
+            },
+            {
+                "n_splits": n_splits,
+                "train_size": train_size,
+                "score_on": score_on,
+                "random_state": random_state,
+            },
+            caller_name="SubsampleSplit",
+        )
+        self.n_splits = n_splits
+        self.train_size = train_size
+        self.score_on = score_on
+        self.random_state = random_state
+
+    def get_n_splits(self, X: Any = None, y: Any = None, groups: Any = None) -> int:
+        """Return the number of draws.
+
+        Parameters
+        ----------
+        X, y, groups : object
+            Ignored.
+
+        Returns
+        -------
+        int
+            `n_splits`.
+        """
+        return self.n_splits
+
+    def split(
+        self, X: Any, y: Any = None, groups: Any = None
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the rows of each draw.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Only its length matters.
+        y, groups : object
+            Ignored.
+
+        Yields
+        ------
+        train : ndarray
+            The rows that were drawn, ascending.
+        test : ndarray
+            The same rows, or all.
+        """
+        n_samples = len(indexable(X)[0])
+        size = max(1, int(self.train_size * n_samples))
+        rng = check_random_state(self.random_state)
+        for _ in range(self.n_splits):
+            train = np.sort(rng.permutation(n_samples)[:size])
+            yield train, train if self.score_on == "sample" else np.arange(n_samples)
+
+
+class LabelCostScorer:
+    """Score a comparison by its success less the cost of its annotations.
+
+    Parameters
+    ----------
+    cost : float, default=0.001
+        The price of one annotation, in units of a right instead of a wrong verdict, at
+        least 0. At 0.001 a hundred annotations must raise the rate of right verdicts
+        by 0.1 to pay.
+
+    Raises
+    ------
+    ValueError
+        If `cost` is negative or not a finite number.
+
+    See Also
+    --------
+    PreferenceComparison : What is scored, alone or as the last step of a Pipeline.
+
+    Examples
+    --------
+    >>> from skdiffuse import LabelCostScorer, PreferenceComparison
+    >>> from skdiffuse.datasets import make_preference_pool
+    >>> X, y = make_preference_pool(winning_distance=0.4, random_state=0)
+    >>> comparison = PreferenceComparison().fit(X, y)  # 30 annotations
+    >>> LabelCostScorer(cost=0.001)(comparison, X, y)
+    0.97
+    """
+
+    def __init__(self, cost: float = 0.001) -> None:
+        validate_parameter_constraints(
+            {"cost": [Interval(Real, 0, None, closed="left")]},
+            {"cost": cost},
+            caller_name="LabelCostScorer",
+        )
+        self.cost = cost
+
+    def __call__(self, estimator: Any, X: Any, y: Any) -> float:
+        """Score a fitted comparison.
+
+        Parameters
+        ----------
+        estimator : PreferenceComparison or Pipeline
+            The fitted comparison, or a pipeline that ends with it.
+        X : array-like of shape (n_examples, n_features)
+            What the estimator takes.
+        y : array-like of shape (n_examples,)
+            All preferences.
+
+        Returns
+        -------
+        float
+            Success (1, 0.5 or 0) less `cost` times the number of annotations.
+        """
+        comparison = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        return estimator.score(X, y) - self.cost * comparison.n_annotations_
+
+    def __repr__(self) -> str:
+        return f"LabelCostScorer(cost={self.cost!r})"

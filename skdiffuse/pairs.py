@@ -223,6 +223,12 @@ class PairDifference(TransformerMixin, BaseEstimator):
             vectors = self.featurizer_.transform(texts)
         else:
             vectors = self.featurizer_(texts)
+        shape = vectors.shape if hasattr(vectors, "shape") else np.shape(vectors)
+        if len(shape) != 2 or shape[0] != len(texts):
+            raise ValueError(
+                f"featurizer returned an array of shape {tuple(shape)} for "
+                f"{len(texts)} texts; it must return one row a text, of shape (n_texts, n_features)."
+            )
         vectors = check_array(
             vectors,
             accept_sparse="csr",
@@ -231,11 +237,6 @@ class PairDifference(TransformerMixin, BaseEstimator):
             ensure_min_features=0,
             input_name="the featurizer's output",
         )
-        if vectors.shape[0] != len(texts):
-            raise ValueError(
-                f"featurizer returned {vectors.shape[0]} vectors for {len(texts)} "
-                "texts; it must return one row a text."
-            )
         # A sum is NaN or infinite where a term is, whether the row is sparse or not.
         bad = np.flatnonzero(~np.isfinite(np.asarray(abs(vectors).sum(axis=1)).ravel()))
         if len(bad):

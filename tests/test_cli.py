@@ -10,7 +10,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from skdiffuse import (
+    BettingRule,
+    DiffUseSelector,
+    FixedBudget,
+    HypergeometricRule,
+    NormSelector,
+    PreferenceComparison,
+    RandomSelector,
+)
 from skdiffuse.cli import main
+from skdiffuse.cli._embed import difference_vectors
 from skdiffuse.datasets import load_digit_captions, make_judged_pool
 
 
@@ -52,8 +62,8 @@ def test_demo_names_the_better_captioner_and_its_accuracy(run):
     result = json.loads(out)
     captions = load_digit_captions()
     assert code == 0
-    assert result["comparison"]["winner"] == result["full_judgement"] == "A"
-    assert result["comparison"]["n_annotations"] == 50
+    assert result["winner"] == result["full_judgement"] == "A"
+    assert result["n_annotations"] == 50
     assert result["random_order"] in ("A", "B", None)
     assert result["truth"] == pytest.approx(captions.correct_a.mean())
     ppi = result["accuracy"]["estimates"][-1]
@@ -61,8 +71,8 @@ def test_demo_names_the_better_captioner_and_its_accuracy(run):
     assert ppi["low"] <= result["truth"] <= ppi["high"]
     code, text, _ = run("demo")
     assert code == 0
-    assert "50 of 1797 examples judged" in text
-    assert "A random order" in text
+    assert "50 of 1797 pairs judged" in text
+    assert "A random choice" in text
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "ndjson", "csv", "parquet"])
@@ -127,29 +137,151 @@ def test_compare_reads_the_chosen_rows_only(run, captions_frame, captions_file):
     blind.with_columns(preference=pl.Series(words.tolist())).write_ndjson(captions_file)
     code, out, err = run("compare", captions_file, *arguments)
     assert (code, out) == (2, "")
-    assert f"no preference in row {result['selected'][3]}" in err
+    assert f"holds nothing in row {result['selected'][3]}" in err
 
 
 def test_compare_says_the_same_to_people(run, captions_file):
     code, text, _ = run("compare", captions_file, "--oracle", "preference")
     assert code == 0
-    assert "50 of 300 examples judged" in text
+    assert "examples" in text
     assert "not rates" in text
 
 
 def test_graded_preferences(run, captions_frame, captions_file):
     graded = captions_frame.with_columns(pl.col("preference") * -0.25)
     graded.write_ndjson(captions_file)
-    result = json.loads(
-        run("compare", captions_file, "--oracle", "preference", "--json")[1]
-    )
-    assert result["winner"] == "B"
+    arguments = ("--oracle", "preference", "--budget", 50, "--json")
+    assert json.loads(run("compare", captions_file, *arguments)[1])["winner"] == "B"
     captions_frame.with_columns(pl.lit(3.0).alias("preference")).write_ndjson(
         captions_file
     )
     code, _, err = run("compare", captions_file, "--oracle", "preference")
     assert code == 2
-    assert "the preference 3 in row" in err
+    assert "holds 3.0 in rows" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "params"),
+    [
+        ([], {}),
+        (["--risk", "0.05", "--ties", "drop"], {"risk": 0.05, "ties": "drop"}),
+        (["--representative", "max_norm", "--max-annotations", "30"], {}),
+        (["--clustering", "kmeans", "--min-annotations", "12"], {}),
+        (["--selector", "norm"], {}),
+        (["--selector", "random", "--rule", "fixed", "--max-annotations", "40"], {}),
+        (["--rule", "betting"], {"alpha": 0.05}),
+        (["--rule", "betting", "--risk", "0.3"], {"alpha": 0.3}),
+    ],
+    ids=" ".join,
+)
+def test_compare_is_the_comparison_of_python(run, captions_file, arguments, params):
+    code, out, _ = run(
+        "compare", captions_file, "--oracle", "preference", "--json", *arguments
+    )
+    assert code == 0
+    result = json.loads(out)
+    options = dict(zip(arguments[::2], arguments[1::2], strict=True))
+    captions = load_digit_captions()
+    X = difference_vectors(
+        list(captions.text_a[:300]),
+        list(captions.text_b[:300]),
+        "tfidf",
+        0,
+        lambda done, total: None,
+    )
+    budget = int(options.get("--max-annotations", 200))
+    selector = DiffUseSelector(
+        budget,
+        clustering=options.get("--clustering", "ward"),
+        representative=options.get("--representative", "centroid"),
+        random_state=0,
+    )
+    if options.get("--selector") == "norm":
+        selector = NormSelector()
+    if options.get("--selector") == "random" or "alpha" in params:
+        selector = RandomSelector(random_state=0)
+    rule = BettingRule(**params) if "alpha" in params else HypergeometricRule(**params)
+    if options.get("--rule") == "fixed":
+        rule = FixedBudget()
+    comparison = PreferenceComparison(
+        selector,
+        rule,
+        min_annotations=int(options.get("--min-annotations", 5)),
+        max_annotations=budget,
+    ).fit(X, captions.preference[:300])
+    assert result["selected"] == comparison.annotated_indices_.tolist()
+    assert result["winner"] == {1: "A", 0: None, -1: "B"}[comparison.winner_]
+    assert result["risk"] == comparison.risk_
+    assert result["termination_condition"] == comparison.termination_condition_
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--rule", "betting", "--selector", "diffuse"], "uniformly random order"),
+        (["--budget", "9", "--rule", "fixed"], "--budget"),
+        (["--budget", "9", "--risk", "0.1"], "--budget"),
+        (["--rule", "fixed", "--risk", "0.1"], "drop --risk"),
+        (["--risk", "20"], "--risk 20 is not between 0 and 1"),
+        (["--min-annotations", "9", "--max-annotations", "8"], "min_annotations=9"),
+        (["--ties", "split"], "--ties"),
+    ],
+    ids=" ".join,
+)
+def test_compare_refuses_what_does_not_fit(run, captions_file, arguments, message):
+    code, out, err = run("compare", captions_file, "--oracle", "preference", *arguments)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_notes_warn_of_what_a_verdict_cannot_say(run, captions_frame, captions_file):
+    def notes(frame, *arguments):
+        frame.write_ndjson(captions_file)
+        out = run("compare", captions_file, "--oracle", "p", "--json", *arguments)[1]
+        return " ".join(json.loads(out)["notes"])
+
+    zeros_for_b = captions_frame.with_columns(p=(pl.col("preference") > 0).cast(int))
+    assert "0 is a tie" in notes(zeros_for_b, "--budget", "100")
+    equal = captions_frame.with_columns(output_a=pl.col("output_b"), p=pl.lit("B"))
+    assert "nothing to compare" in notes(equal, "--budget", "100")
+    ties = captions_frame.with_columns(p=pl.lit("tie"))
+    assert "--ties drop" in notes(ties, "--max-annotations", "20")
+    assert "are not ties" in notes(ties, "--budget", "20")
+    assert "not rates" in notes(ties, "--budget", "20")
+    assert "not rates" not in notes(ties, "--budget", "20", "--selector", "random")
+
+
+def test_booleans_are_no_preferences(run, captions_frame, captions_file):
+    for column in (pl.col("preference") > 0, pl.lit("true")):
+        captions_frame.with_columns(p=column).write_ndjson(captions_file)
+        code, _, err = run("compare", captions_file, "--oracle", "p")
+        assert code == 2
+        assert "write A, B or tie" in err
+
+
+def test_select_takes_other_selectors(run, captions_file, tmp_path):
+    rows = {}
+    for selector in ("random", "norm", "diffuse"):
+        out = tmp_path / f"{selector}.csv"
+        arguments = ("--selector", selector, "--out", out, "--budget", 200, "--json")
+        code, text, _ = run("select", captions_file, *arguments)
+        assert code == 0
+        rows[selector] = json.loads(text)
+    assert rows["random"]["n_selected"] == 200
+    assert rows["random"]["selected"] != rows["norm"]["selected"]
+    # Fewer pairs differ than were asked for, and the answer says why.
+    assert rows["diffuse"]["n_selected"] < 200
+    assert "equal ones need one judgement" in rows["diffuse"]["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("out", "message"), [("no/x.csv", "does not exist"), ("x.doc", "unknown ending")]
+)
+def test_select_refuses_a_bad_out_before_it_works(run, tmp_path, out, message):
+    code, _, err = run("select", tmp_path / "absent.csv", "--out", tmp_path / out)
+    assert code == 2
+    assert message in err
 
 
 def judged_frame(n_labeled=40):
@@ -199,13 +331,45 @@ def test_estimate_says_when_the_judge_is_of_no_use(run, tmp_path):
     assert "PPI is the mean of the labels here: constant judge" in text
 
 
+def test_estimate_warns_of_labels_that_were_chosen(run, tmp_path):
+    path = tmp_path / "judged.csv"
+    X, y = make_judged_pool(300, None, judge=0.9, scores="binary", random_state=0)
+    chosen = np.flatnonzero(X[:, 0] == 1)[:30]
+    labels = np.full(300, np.nan)
+    labels[chosen] = y[chosen]
+    pl.DataFrame({"label": labels, "judge": X[:, 0]}).fill_nan(None).write_csv(path)
+    arguments = ("estimate", path, "--label", "label", "--judge", "judge")
+    assert "do not look like a random sample" in " ".join(run(*arguments)[1].split())
+    pl.DataFrame({"label": y, "judge": X[:, 0]}).write_csv(path)
+    assert "Every row has a label" in run(*arguments)[1]
+
+
+def test_estimate_reads_words(run, tmp_path):
+    path = tmp_path / "judged.csv"
+    path.write_text("y,f\nA,a\nB,B\ntie,Tie\nA,true\n,false\n ,b\n")
+    out = run("estimate", path, "--label", "y", "--judge", "f", "--json")[1]
+    result = json.loads(out)
+    assert (result["n_labeled"], result["n_unlabeled"]) == (4, 2)
+    assert result["estimates"][0]["mean"] == 0.25
+    assert result["estimates"][1]["mean"] == 0.0
+
+
+@pytest.mark.parametrize("level", ["0", "1", "95", "nan"])
+def test_confidence_level_is_named_as_the_option(run, tmp_path, level):
+    arguments = ("--label", "y", "--judge", "f", "--confidence-level", level)
+    code, _, err = run("estimate", tmp_path / "x.csv", *arguments)
+    assert code == 2
+    assert "--confidence-level" in err
+
+
 BAD_FILES = {
     "missing.csv": (None, "is not a file"),
     "x.txt": ("a", "unknown ending"),
-    "empty.csv": ("", "cannot be read"),
-    "empty.jsonl": ("", "empty.jsonl"),
+    "empty.csv": ("", "empty.csv is empty"),
+    "empty.jsonl": ("", "empty.jsonl is empty"),
     "header.csv": ("output_a,output_b,p\n", "no rows"),
-    "broken.jsonl": ('{"output_a": "x", "output_b"', "cannot be read"),
+    "broken.jsonl": ('{"output_a": "x", "output_b"', "line 1 is not JSON"),
+    "lines.jsonl": ('{"output_a": "x"}\n[1]\n', "line 2 is not a JSON object"),
     "broken.parquet": ("not parquet", "cannot be read"),
     "names.csv": ("a,b\nx,y\n", "there is no column 'output_a'; the file has a, b"),
     "null.csv": (
@@ -236,8 +400,9 @@ def test_bad_file_is_one_line_and_exit_code_2(run, tmp_path, name):
     ("content", "message"),
     [
         ("y,f\n,1\n,2\n", "column 'y' has no label"),
-        ("y,f\n1,1\n0,\n", "no finite number in row 1"),
-        ("y,f\n1,1\n0,inf\n", "no finite number in row 1"),
+        ("y,f\n1,1\n0,\n", "column 'f' holds nothing in row 1"),
+        ("y,f\n1,1\n0,inf\n", "column 'f' holds 'inf' in row 1"),
+        ("y,f\ninf,1\n0,1\n", "column 'y' holds 'inf' in row 0"),
         ("y,f\n1,1\nyes,2\n", "holds 'yes' in row 1"),
         ("y,f\n1.5,1\n,2\n", "single label"),
         ("y,f\n1e200,1\n-1e200,2\n0,1\n,2\n", "overflow"),

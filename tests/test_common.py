@@ -9,19 +9,34 @@ from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import skdiffuse
-from skdiffuse import DiffUseSelector, PairDifference, PPIMeanEstimator
+from skdiffuse import (
+    BettingRule,
+    DiffUseSelector,
+    FixedBudget,
+    HypergeometricRule,
+    NormSelector,
+    PairDifference,
+    PPIMeanEstimator,
+    PreferenceComparison,
+    RandomSelector,
+)
 
 SELECTORS = [
     DiffUseSelector(n_select=3),
     DiffUseSelector(n_select=3, clustering="cosine", representative="cosine"),
     DiffUseSelector(n_select=3, clustering="kmeans", representative="max_norm"),
     DiffUseSelector(n_select=3, representative="random"),
+    RandomSelector(n_select=3),
+    NormSelector(n_select=3),
 ]
+RULES = [HypergeometricRule(), BettingRule(), FixedBudget()]
 ESTIMATORS = [
     *SELECTORS,
     PPIMeanEstimator(),
     PPIMeanEstimator(lam="ppi++", clip=True),
     PPIMeanEstimator(lam=1.0),
+    PreferenceComparison(DiffUseSelector(random_state=0)),
+    PreferenceComparison(RandomSelector(random_state=0), FixedBudget()),
 ]
 # `check_estimator` does not yield these.
 MORE_CHECKS = ["check_param_validation", "check_dataframe_column_names_consistency"]
@@ -61,7 +76,8 @@ def test_every_public_estimator_is_checked():
         if hasattr(getattr(skdiffuse, name), "get_params")
     }
     # PairDifference takes pairs of texts; its checks are in test_pairs.py.
-    assert public == {type(e).__name__ for e in ESTIMATORS} | {"PairDifference"}
+    checked = {type(estimator).__name__ for estimator in [*ESTIMATORS, *RULES]}
+    assert public == checked | {"PairDifference"}
 
 
 @pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
@@ -74,16 +90,26 @@ def test_read_only_memory_map(estimator, tmp_path):
     X, y = (np.load(tmp_path / f"{name}.npy", mmap_mode="r") for name in "Xy")
     if "random_state" in estimator.get_params():
         estimator = clone(estimator).set_params(random_state=0)
+    if isinstance(estimator, PreferenceComparison):
+        y = np.sign(np.nan_to_num(y))
     mapped = clone(estimator).fit(X, y)
     copied = clone(estimator).fit(np.array(X), np.array(y))
     for name, value in vars(copied).items():
-        if name.endswith("_") and not name.startswith("_"):
+        if name.endswith("_") and not hasattr(value, "get_params"):
             np.testing.assert_array_equal(getattr(mapped, name), value)
 
 
 @pytest.mark.parametrize(
-    "estimator", [*ESTIMATORS, PairDifference(featurizer=len)], ids=repr
+    "estimator", [*ESTIMATORS, *RULES, PairDifference(featurizer=len)], ids=repr
 )
 def test_clone_and_pickle_keep_parameters(estimator):
     for copy in (clone(estimator), pickle.loads(pickle.dumps(estimator))):
-        assert copy.get_params() == estimator.get_params()
+        assert repr(copy) == repr(estimator)
+        assert copy.get_params().keys() == estimator.get_params().keys()
+
+
+@pytest.mark.parametrize("rule", RULES, ids=repr)
+def test_rules_only_store_their_parameters(rule):
+    estimator_checks.check_parameters_default_constructible(type(rule).__name__, rule)
+    estimator_checks.check_no_attributes_set_in_init(type(rule).__name__, rule)
+    estimator_checks.check_get_params_invariance(type(rule).__name__, rule)

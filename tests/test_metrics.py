@@ -31,7 +31,10 @@ def test_rounding_does_not_break_a_tie():
         ([1, np.inf], "infinity in row 1"),
         ([], "0 sample"),
         ([[1, 0], [0, 1]], "1d array"),
-        (["A", "B"], "could not convert"),
+        (["A", "B"], "words or booleans; write numbers"),
+        ([True, False], "words or booleans"),
+        (np.array([1, "tie"], dtype=object), "words or booleans"),
+        (np.array([1, None], dtype=object), "NaN in row 1"),
     ],
 )
 def test_bad_preferences_are_one_clear_error(preferences, message):

@@ -131,8 +131,9 @@ def test_bad_pairs_are_one_clear_error(X, message):
     [
         (lambda texts: [[np.nan]] * len(texts), "NaN.*'a red car'"),
         (lambda texts: [[np.inf]] * len(texts), "infinity"),
-        (lambda texts: [[1.0]] * (len(texts) + 1), "vectors for 1 texts"),
-        (lambda texts: [1.0] * len(texts), "2D"),
+        (lambda texts: [[1.0]] * (len(texts) + 1), r"shape \(2, 1\) for 1 texts"),
+        (lambda texts: [1.0] * len(texts), r"of shape \(n_texts, n_features\)"),
+        (lambda texts: [[1.0]] * (len(texts) - 1), r"shape \(0,\) for 1 texts"),
         (lambda texts: [["x"]] * len(texts), "could not convert"),
         (lambda texts: sp.csr_array([[np.nan]] * len(texts)), "NaN"),
         (lambda texts: np.zeros((len(texts), len(texts))), "one length"),

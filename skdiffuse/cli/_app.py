@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import numpy as np
 import polars as pl
@@ -15,9 +15,9 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
-from skdiffuse import DiffUseSelector, PPIMeanEstimator
-from skdiffuse.cli import _embed, _files, _report
-from skdiffuse.datasets import load_digit_captions
+from skdiffuse import FixedBudget, PreferenceComparison
+from skdiffuse.cli import _answers, _demo, _embed, _files, _report, _selectors
+from skdiffuse.comparison import Verdict
 from skdiffuse.metrics import winner
 
 app = typer.Typer(
@@ -29,9 +29,6 @@ app = typer.Typer(
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help=f"The examples: {_files.FORMATS}.")
-]
-BudgetOption = Annotated[
-    int, typer.Option(min=1, help="How many examples to judge.", show_default=True)
 ]
 SeedOption = Annotated[
     int, typer.Option(min=0, max=2**32 - 1, help="Seed of every random step.")
@@ -48,14 +45,26 @@ EmbedderOption = Annotated[
         "SVD; nothing to download) or sentence-transformers:NAME (extra 'text')."
     ),
 ]
-ConfidenceOption = Annotated[
-    float, typer.Option(help="Confidence level of the intervals, between 0 and 1.")
+SelectorOption = Annotated[
+    Literal["diffuse", "random", "norm"],
+    typer.Option(
+        help="Which examples come first: representatives of clusters of differences, "
+        "random ones, or those whose outputs differ most."
+    ),
+]
+ClusteringOption = Annotated[
+    Literal["ward", "cosine", "kmeans"],
+    typer.Option(help="How the diffuse selector clusters the differences."),
+]
+RepresentativeOption = Annotated[
+    Literal["centroid", "cosine", "max_norm", "random"],
+    typer.Option(help="Which example of a cluster the diffuse selector takes."),
 ]
 
 
 @app.command()
 def demo(
-    budget: BudgetOption = 50,
+    budget: Annotated[int, typer.Option(min=1, help="How many pairs to judge.")] = 50,
     labels: Annotated[
         int, typer.Option(min=2, max=1797, help="How many captions to label.")
     ] = 40,
@@ -63,38 +72,8 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Run both jobs on bundled data: captions of handwritten digits."""
-    captions = load_digit_captions()
     with _progress() as stage:
-        selector = _fit_selector(
-            list(captions.text_a),
-            list(captions.text_b),
-            budget,
-            _embed.DEFAULT,
-            seed,
-            stage,
-        )
-    selected = selector.selected_indices_
-    verdict = _verdict(captions.preference[selected], selected, len(captions.data))
-    truth = winner(captions.preference)
-    rng = np.random.default_rng(seed)
-    random_winners = [
-        winner(rng.choice(captions.preference, len(selected), replace=False))
-        for _ in range(1000)
-    ]
-    better = "b" if truth < 0 else "a"
-    correct, judge = captions[f"correct_{better}"], captions[f"judge_{better}"]
-    y = np.full(len(correct), np.nan)
-    labeled = rng.choice(len(y), labels, replace=False)
-    y[labeled] = correct[labeled]
-    result = {
-        "comparison": verdict,
-        "full_judgement": _name(truth),
-        "random_order": _name(random_winners[0]),
-        "random_order_agrees": float(np.mean(np.array(random_winners) == truth)),
-        "captioner": better.upper(),
-        "truth": float(correct.mean()),
-        "accuracy": _estimates(judge[:, np.newaxis], y, ["judge"], 0.95),
-    }
+        result = _demo.run(budget, labels, seed, stage)
     _print(result, as_json, _report.demo)
 
 
@@ -104,12 +83,17 @@ def select(
     out: Annotated[
         Path, typer.Option(help=f"Where to write the chosen rows: {_files.FORMATS}.")
     ],
-    budget: BudgetOption = 50,
+    budget: Annotated[
+        int, typer.Option(min=1, help="How many examples to judge.")
+    ] = 50,
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
     input_column: Annotated[
         str, typer.Option("--input", help="Column with the inputs, if there is one.")
     ] = "input",
+    selector: SelectorOption = "diffuse",
+    clustering: ClusteringOption = "ward",
+    representative: RepresentativeOption = "centroid",
     embedder: EmbedderOption = _embed.DEFAULT,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -119,10 +103,12 @@ def select(
     The file has the number of each row (counted from zero), the input, both outputs
     and an empty column `preference`.
     """
+    _files.check_new(out)
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
+    chooser = _selectors.make(selector, budget, clustering, representative, seed)
     with _progress() as stage:
-        selector = _fit_selector(texts_a, texts_b, budget, embedder, seed, stage)
-    rows = selector.selected_indices_.tolist()
+        X = _selectors.vectors(selector, texts_a, texts_b, embedder, seed, stage)
+        rows = chooser.fit(X).selected_indices_.tolist()
     chosen = {
         "row": rows,
         "input": table[input_column][rows] if input_column in table.columns else None,
@@ -133,8 +119,14 @@ def select(
     _files.write_table(
         pl.DataFrame({k: v for k, v in chosen.items() if v is not None}), out
     )
-    result = {"n_selected": len(rows), "n_pool": len(table), "selected": rows}
-    _print(result | {"out": str(out)}, as_json, _report.selection)
+    result = {
+        "n_selected": len(rows),
+        "n_pool": len(table),
+        "selected": rows,
+        "out": str(out),
+        "notes": _answers.notes_on_selection(len(rows), budget, len(table)),
+    }
+    _print(result, as_json, _report.selection)
 
 
 @app.command()
@@ -147,21 +139,93 @@ def compare(
             "that is positive where A is better. Only the chosen rows are read."
         ),
     ],
-    budget: BudgetOption = 50,
+    rule: Annotated[
+        Literal["hypergeometric", "betting", "fixed"] | None,
+        typer.Option(
+            help="When to stop: by the heuristic of the DiffUse paper (default), by "
+            "bets with a guarantee (in random order), or at --max-annotations."
+        ),
+    ] = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop below this risk of a wrong winner. Default: 0.2, or 0.05 for "
+            "--rule betting."
+        ),
+    ] = None,
+    ties: Annotated[
+        Literal["draw", "drop"],
+        typer.Option(
+            help="Under --rule hypergeometric a tie is a draw that nobody wins, or no "
+            "draw at all."
+        ),
+    ] = "draw",
+    min_annotations: Annotated[
+        int, typer.Option(min=1, help="Judge at least so many examples.")
+    ] = 5,
+    max_annotations: Annotated[
+        int, typer.Option(min=1, help="Judge at most so many examples.")
+    ] = 200,
+    budget: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="Instead of a rule: choose so many examples at once, judge all."
+        ),
+    ] = None,
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
+    selector: Annotated[
+        Literal["diffuse", "random", "norm"] | None,
+        typer.Option(
+            help="Which examples come first: representatives of clusters of "
+            "differences (default), random ones (default of --rule betting), or those "
+            "whose outputs differ most."
+        ),
+    ] = None,
+    clustering: ClusteringOption = "ward",
+    representative: RepresentativeOption = "centroid",
     embedder: EmbedderOption = _embed.DEFAULT,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> None:
     """Say which of two generators is better from a few judged examples."""
+    if budget is not None and (rule is not None or risk is not None):
+        raise ValueError(
+            "--budget judges so many whatever they say; drop --rule/--risk."
+        )
+    name = selector or ("random" if rule == "betting" else "diffuse")
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
     _files.column(table, oracle, "--oracle")
+
+    def judge(rows: np.ndarray) -> np.ndarray:
+        return _files.preferences(table, oracle, "--oracle", rows)
+
+    chooser = _selectors.make(
+        name, budget or max_annotations, clustering, representative, seed
+    )
     with _progress() as stage:
-        selector = _fit_selector(texts_a, texts_b, budget, embedder, seed, stage)
-    selected = selector.selected_indices_
-    answers = _files.preferences(table, oracle, "--oracle", selected)
-    _print(_verdict(answers, selected, len(table)), as_json, _report.verdict)
+        X = _selectors.vectors(name, texts_a, texts_b, embedder, seed, stage)
+        if budget is not None:
+            selected = chooser.fit(X).selected_indices_
+            verdict = _fixed_verdict(judge(selected), len(X))
+        else:
+            comparison = PreferenceComparison(
+                chooser,
+                _selectors.make_rule(rule, risk, ties),
+                min_annotations=min_annotations,
+                max_annotations=max_annotations,
+            ).fit(X, judge)
+            selected, verdict = comparison.annotated_indices_, comparison.verdict_
+    result = _answers.from_verdict(verdict, selected)
+    result["notes"] = _answers.notes_on_verdict(
+        verdict,
+        all_equal=texts_a == texts_b,
+        random_sample=name == "random" and (budget is not None or rule == "fixed"),
+        ties_are_draws=budget is None
+        and rule in (None, "hypergeometric")
+        and ties == "draw",
+    )
+    _print(result, as_json, _report.verdict)
 
 
 @app.command()
@@ -170,27 +234,38 @@ def estimate(
     label: Annotated[
         str,
         typer.Option(
-            help="Column with the labels; rows where it is empty are the pool."
+            help="Column with the labels: numbers, true/false, or A/B/tie (1, -1, 0). "
+            "The rows where it is empty are the pool."
         ),
     ],
     judge: Annotated[
-        list[str], typer.Option(help="Column with a judge's scores; may be repeated.")
+        list[str],
+        typer.Option(
+            help="Column with a judge's scores, one in every row; may be repeated. The "
+            "judge alone is the mean of that column over all rows."
+        ),
     ],
-    confidence_level: ConfidenceOption = 0.95,
+    confidence_level: Annotated[
+        float,
+        typer.Option(help="Confidence level of the intervals, between 0 and 1."),
+    ] = 0.95,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate a mean from a few labels and a judge on every row, with intervals.
 
     The labelled rows must be a random sample of all rows.
     """
+    if not 0 < confidence_level < 1:
+        raise ValueError(
+            f"--confidence-level {confidence_level:g} is not between 0 and 1; give, "
+            "for example, 0.95."
+        )
     table = _files.read_table(file)
-    y = _files.numbers(table, label, "--label")
+    y = _files.numbers(table, label, "--label", optional=True)
     if np.isnan(y).all():
-        raise ValueError(f"column {label!r} has no label; label at least two rows.")
-    X = np.column_stack(
-        [_files.complete_numbers(table, name, "--judge") for name in judge]
-    )
-    result = _estimates(X, y, judge, confidence_level)
+        raise ValueError(f"column {label!r} has no label; label some rows at random.")
+    X = np.column_stack([_files.numbers(table, name, "--judge") for name in judge])
+    result = _answers.estimates(X, y, judge, confidence_level)
     _print(result, as_json, _report.estimates)
 
 
@@ -248,7 +323,7 @@ def _print(result: dict[str, Any], as_json: bool, show: Callable) -> None:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[..., Callable[[int, int], None]]]:
+def _progress() -> Iterator[_selectors.Stage]:
     """Show a bar a stage on stderr, where that is a terminal."""
     columns = TextColumn("{task.description}"), BarColumn()
     console = Console(stderr=True)
@@ -258,9 +333,11 @@ def _progress() -> Iterator[Callable[..., Callable[[int, int], None]]]:
 
         def stage(description: str) -> Callable[[int, int], None]:
             task = progress.add_task(description, total=None)
-            return lambda done, total: progress.update(
-                task, completed=done, total=total
-            )
+
+            def advance(done: int, total: int) -> None:
+                progress.update(task, completed=done, total=total)
+
+            return advance
 
         yield stage
 
@@ -273,58 +350,14 @@ def _read_pairs(
     return table, texts_a, _files.texts(table, output_b, "--output-b")
 
 
-def _fit_selector(
-    texts_a: list[str],
-    texts_b: list[str],
-    budget: int,
-    embedder: str,
-    seed: int,
-    stage: Callable[[str], Callable[[int, int], None]],
-) -> DiffUseSelector:
-    advance = stage(f"Embedding {2 * len(texts_a)} outputs")
-    X = _embed.difference_vectors(texts_a, texts_b, embedder, seed, advance)
-    advance(1, 1)
-    done = stage(f"Clustering {len(X)} differences")
-    selector = DiffUseSelector(budget, random_state=seed).fit(X)
-    done(1, 1)
-    return selector
-
-
-def _name(sign: int) -> str | None:
-    return {1: "A", -1: "B", 0: None}[sign]
-
-
-def _verdict(answers: np.ndarray, selected: np.ndarray, n_pool: int) -> dict[str, Any]:
-    counts = {"A": answers > 0, "B": answers < 0, "tie": answers == 0}
-    return {
-        "winner": _name(winner(answers)),
-        "n_annotations": len(answers),
-        "n_pool": n_pool,
-        "counts": {side: int(np.count_nonzero(is_)) for side, is_ in counts.items()},
-        "selected": selected.tolist(),
-    }
-
-
-def _estimates(
-    X: np.ndarray, y: np.ndarray, judges: list[str], confidence_level: float
-) -> dict[str, Any]:
-    """Estimate the mean by the labels, by each judge alone, and by both."""
-    ppi = PPIMeanEstimator().fit(X, y)
-    rows: list[tuple[dict[str, str], PPIMeanEstimator]] = [
-        ({"method": "classical"}, PPIMeanEstimator(lam=0).fit(X, y))
-    ]
-    for name, scores in zip(judges, X.T, strict=True):
-        alone = PPIMeanEstimator(lam=0).fit(X, scores)
-        rows.append(({"method": "judge_only", "judge": name}, alone))
-    rows.append(({"method": "ppi"}, ppi))
-    estimates = []
-    for names, estimator in rows:
-        low, high = estimator.confidence_interval(confidence_level)
-        estimates.append(names | {"mean": estimator.mean_, "low": low, "high": high})
-    return {
-        "estimates": estimates,
-        "n_labeled": ppi.n_labeled_,
-        "n_unlabeled": ppi.n_unlabeled_,
-        "confidence_level": confidence_level,
-        "fallback": ppi.fallback_,
-    }
+def _fixed_verdict(answers: np.ndarray, n_examples: int) -> Verdict:
+    """Make a verdict of all answers of a selection, without an order."""
+    whole = len(answers) == n_examples
+    return Verdict(
+        winner=winner(answers),
+        termination_condition="all_annotated" if whole else "max_annotations",
+        risk=0.0 if whole else FixedBudget().assess(answers, n_examples).risk,
+        preferences=answers,
+        risks=np.full(len(answers), np.nan),
+        n_examples=n_examples,
+    )

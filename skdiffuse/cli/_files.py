@@ -1,5 +1,7 @@
 """Files of outputs and labels: read, check, write."""
 
+import json
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -8,14 +10,22 @@ import polars as pl
 from skdiffuse._validation import rows_in_words
 
 FORMATS = "a .csv, .jsonl (.ndjson) or .parquet file"
-_PREFERENCES = {"a": 1.0, "b": -1.0, "tie": 0.0}
 _BOOLEANS = {"true": 1.0, "false": 0.0}
+_WORDS = {**_BOOLEANS, "a": 1.0, "b": -1.0, "tie": 0.0}
+_WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+    ".csv": pl.DataFrame.write_csv,
+    ".jsonl": pl.DataFrame.write_ndjson,
+    ".ndjson": pl.DataFrame.write_ndjson,
+    ".parquet": pl.DataFrame.write_parquet,
+}
 
 
 def read_table(path: Path) -> pl.DataFrame:
     """Read a table; the columns of a CSV file stay text."""
     if not path.is_file():
         raise ValueError(f"{path} is not a file; give {FORMATS}.")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{path} is empty.")
     try:
         match path.suffix.lower():
             case ".csv":
@@ -27,47 +37,53 @@ def read_table(path: Path) -> pl.DataFrame:
             case _:
                 raise ValueError(f"{path} has an unknown ending; give {FORMATS}.")
     except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise ValueError(f"{path} cannot be read: {reason}.") from error
+        raise ValueError(f"{path} cannot be read: {_reason(path, error)}.") from error
     if table.is_empty():
         raise ValueError(f"{path} has no rows.")
     return table
 
 
-def write_table(table: pl.DataFrame, path: Path) -> None:
-    """Write a table in the format of the file's ending; never over a file."""
+def check_new(path: Path) -> None:
+    """Raise a ValueError if a table cannot be written to `path`, or would be lost."""
+    if path.suffix.lower() not in _WRITERS:
+        raise ValueError(f"{path} has an unknown ending; give {FORMATS}.")
     if path.exists():
         raise ValueError(
             f"{path} exists and may hold annotations; move it or give another --out."
         )
-    match path.suffix.lower():
-        case ".csv":
-            table.write_csv(path)
-        case ".jsonl" | ".ndjson":
-            table.write_ndjson(path)
-        case ".parquet":
-            table.write_parquet(path)
-        case _:
-            raise ValueError(f"{path} has an unknown ending; give {FORMATS}.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"the folder of {path} does not exist; make it first.")
+
+
+def write_table(table: pl.DataFrame, path: Path) -> None:
+    """Write a table in the format of the file's ending; never over a file."""
+    check_new(path)
+    _WRITERS[path.suffix.lower()](table, path)
 
 
 def column(table: pl.DataFrame, name: str, option: str) -> pl.Series:
     """Return a column, or say which ones there are."""
-    if name not in table.columns:
-        raise ValueError(
-            f"there is no column {name!r}; the file has "
-            f"{', '.join(table.columns)}: name one of them with {option}."
-        )
-    return table[name]
+    if name in table.columns:
+        return table[name]
+    message = (
+        f"there is no column {name!r}; the file has {', '.join(table.columns)}: name "
+        f"one of them with {option}"
+    )
+    close = [other for other in table.columns if other.lower() == name.lower()]
+    if close:
+        message += f" (did you mean {close[0]}?)"
+    elif len(table.columns) == 1 and any(sign in table.columns[0] for sign in ";\t|"):
+        message += " (a CSV file needs commas between its columns)"
+    raise ValueError(f"{message}.")
 
 
 def texts(table: pl.DataFrame, name: str, option: str) -> list[str]:
     """Return a column of outputs; an output must be there, if empty."""
     series = column(table, name, option)
-    if series.dtype.is_nested():
+    if series.dtype not in (pl.String, pl.Null) and not series.dtype.is_numeric():
         raise ValueError(
-            f"column {name!r} holds {series.dtype} instead of text; join its parts to "
-            "one text an example."
+            f"column {name!r} holds {series.dtype} instead of text; write one text an "
+            "example."
         )
     series = series.cast(pl.String)
     missing = series.is_null().arg_true().to_list()
@@ -80,60 +96,95 @@ def texts(table: pl.DataFrame, name: str, option: str) -> list[str]:
 
 
 def numbers(
-    table: pl.DataFrame, name: str, option: str, *, words: dict[str, float] = _BOOLEANS
+    table: pl.DataFrame, name: str, option: str, *, optional: bool = False
 ) -> np.ndarray:
-    """Return a column of numbers, NaN where it is empty.
+    """Return a column of finite numbers; where `optional`, NaN where it is empty.
 
-    Texts are read as numbers or, in lower case, as one of `words`.
+    Texts are read as numbers or as one of the words true, false, A, B and tie.
     """
     series = column(table, name, option)
     if series.dtype.is_numeric() or series.dtype == pl.Boolean:
-        return series.cast(pl.Float64).to_numpy().astype(np.float64)
-    if series.dtype not in (pl.String, pl.Null):
+        values = series.cast(pl.Float64).to_numpy().astype(np.float64)
+    elif series.dtype in (pl.String, pl.Null):
+        values = np.array([_number(text) for text in series.to_list()])
+    else:
         raise ValueError(f"column {name!r} holds {series.dtype} instead of numbers.")
-    values = np.full(len(series), np.nan)
-    for row, text in enumerate(series.to_list()):
-        word = "" if text is None else text.strip().lower()
-        if not word or word == "nan":
-            continue
-        try:
-            values[row] = words[word] if word in words else float(word)
-        except ValueError:
-            raise ValueError(
-                f"column {name!r} holds {text!r} in row {row} (counted from zero); "
-                f"write a number{_or_one_of(words)}, or leave it empty."
-            ) from None
-    return values
-
-
-def complete_numbers(table: pl.DataFrame, name: str, option: str) -> np.ndarray:
-    """Return a column of numbers that has one in each row."""
-    values = numbers(table, name, option)
-    missing = np.flatnonzero(~np.isfinite(values)).tolist()
-    if missing:
-        raise ValueError(
-            f"column {name!r} has no finite number in {rows_in_words(missing)} "
-            "(counted from zero); a judge must score every row."
-        )
-    return values
+    empty = _is_empty(series)
+    bad = np.flatnonzero(~np.isfinite(values) & ~(empty if optional else False))
+    if len(bad) == 0:
+        return values
+    found = "nothing" if empty[bad[0]] else repr(series[int(bad[0])])
+    mend = "write a number, true or false, or A, B or tie"
+    mend += (
+        ", or leave it empty" if optional else " in every row: a judge scores them all"
+    )
+    raise ValueError(
+        f"column {name!r} holds {found} in {rows_in_words(bad.tolist())} (counted from "
+        f"zero); {mend}."
+    )
 
 
 def preferences(
     table: pl.DataFrame, name: str, option: str, rows: np.ndarray
 ) -> np.ndarray:
     """Ask the oracle column for the preferences of some rows, and read no other."""
-    answers = numbers(table[rows.tolist()], name, option, words=_PREFERENCES)
-    bad = np.flatnonzero(~(np.abs(answers) <= 1))
-    if len(bad):
-        row, answer = rows[bad[0]], answers[bad[0]]
-        found = "no preference" if np.isnan(answer) else f"the preference {answer:g}"
+    series = column(table, name, option)[rows.tolist()]
+    if series.dtype == pl.Boolean:
         raise ValueError(
-            f"column {name!r} has {found} in row {row} (counted from zero), which was "
-            "chosen to be judged; write A, B or tie, or a number in [-1, 1] that is "
-            "positive where A is better."
+            f"column {name!r} holds true and false, which cannot tell a tie from a win "
+            "of B; write A, B or tie."
         )
-    return answers
+    if series.dtype not in (pl.String, pl.Null) and not series.dtype.is_numeric():
+        raise ValueError(f"column {name!r} holds {series.dtype}; write A, B or tie.")
+    values = np.array(
+        [
+            np.nan if str(value).strip().lower() in _BOOLEANS else _number(str(value))
+            for value in series.to_list()
+        ]
+    )
+    bad = np.flatnonzero(~(np.abs(values) <= 1))
+    if len(bad):
+        empty = _is_empty(series)
+        what = "nothing" if empty[bad[0]] else repr(series[int(bad[0])])
+        raise ValueError(
+            f"column {name!r} holds {what} in {rows_in_words(rows[bad].tolist())} "
+            "(counted from zero), chosen to be judged; write A, B or tie, or a number "
+            "in [-1, 1] that is positive where A is better."
+        )
+    return values
 
 
-def _or_one_of(words: dict[str, float]) -> str:
-    return f" or one of {', '.join(words)}"
+def _reason(path: Path, error: Exception) -> str:
+    """Say in a line why a file cannot be read."""
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        with path.open(encoding="utf-8", errors="replace") as lines:
+            for number, line in enumerate(lines, start=1):
+                try:
+                    if line.strip() and not isinstance(json.loads(line), dict):
+                        return f"line {number} is not a JSON object"
+                except ValueError as fault:
+                    return f"line {number} is not JSON ({fault})"
+    text = str(error).strip()
+    return text.splitlines()[0].rstrip(".") if text else type(error).__name__
+
+
+def _is_empty(series: pl.Series) -> np.ndarray:
+    """Tell where a cell holds nothing: null, NaN, blanks, or the word nan."""
+    if series.dtype == pl.String:
+        cells = series.fill_null("").str.strip_chars().str.to_lowercase()
+        return cells.is_in(["", "nan"]).to_numpy()
+    empty = series.is_null()
+    if series.dtype.is_float():
+        empty = empty | series.is_nan().fill_null(True)
+    return empty.to_numpy()
+
+
+def _number(text: str | None) -> float:
+    """Read a number or a word; anything else is NaN."""
+    word = "" if text is None else text.strip().lower()
+    if word in _WORDS:
+        return _WORDS[word]
+    try:
+        return float(word)
+    except ValueError:
+        return float("nan")

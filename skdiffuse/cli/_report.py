@@ -11,14 +11,10 @@ _METHODS = {"classical": "labels alone", "judge_only": "judge alone", "ppi": "PP
 
 def verdict(console: Console, result: dict[str, Any]) -> None:
     """Print who wins and from what."""
-    console.print(Text(_headline(result["winner"]), style="bold"))
-    console.print(
-        f"{result['n_annotations']} of {result['n_pool']} examples judged: "
-        f"{_votes(result['counts'])}."
-    )
-    console.print(
-        "These examples were chosen to find the winner; their shares are not rates."
-    )
+    _headline(console, result["headline"])
+    for name, value in result["details"].items():
+        console.print(f"  {name}: {value}")
+    _notes(console, result)
 
 
 def selection(console: Console, result: dict[str, Any]) -> None:
@@ -29,62 +25,71 @@ def selection(console: Console, result: dict[str, Any]) -> None:
             f"{result['out']}: fill in the column preference with A, B or tie."
         )
     )
+    _notes(console, result)
 
 
 def estimates(console: Console, result: dict[str, Any]) -> None:
     """Print the estimates side by side."""
     console.print(_table(result))
     console.print(
-        f"{result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool."
+        f"{result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool. "
+        "No label corrects the judge alone."
     )
-    if result["fallback"]:
-        console.print(f"PPI is the mean of the labels here: {result['fallback']}.")
-    console.print("The judge alone has no labels to correct it; trust PPI.")
+    _notes(console, result)
 
 
 def demo(console: Console, result: dict[str, Any]) -> None:
     """Print both jobs on the bundled data, beside the truth."""
-    comparison = result["comparison"]
-    console.print(Text("Which captioner of handwritten digits is better?", "bold"))
+    counts = result["counts"]
+    _headline(console, "Which captioner of handwritten digits is better?")
     console.print(
-        f"  {comparison['n_annotations']} of {comparison['n_pool']} examples judged: "
-        f"{_votes(comparison['counts'])}.  {_headline(comparison['winner'])}"
+        f"  {result['n_annotations']} of {result['n_pool']} pairs judged: A wins "
+        f"{counts['A']}, B wins {counts['B']}, {counts['tie']} ties."
     )
-    agrees = comparison["winner"] == result["full_judgement"]
+    console.print(f"  So {_says(result['winner'])}.")
+    agrees = result["winner"] == result["full_judgement"]
     console.print(
-        f"  Judging all {comparison['n_pool']} says: "
-        f"{_headline(result['full_judgement'])}  "
-        f"{'The few agree.' if agrees else 'The few were wrong.'}"
+        f"  Judging all says: {_says(result['full_judgement'])}. "
+        f"{'The few agree.' if agrees else 'The few are wrong.'}"
     )
     console.print(
-        f"  A random order at that budget says: {_headline(result['random_order'])}  "
-        f"Of 1000 random orders {result['random_order_agrees']:.1%} are right."
+        f"  A random choice of as many says: {_says(result['random_order'])}."
+    )
+    console.print(
+        f"  Of 1000 random choices {result['random_order_agrees']:.1%} are right."
     )
     console.print()
     accuracy = result["accuracy"]
-    console.print(Text(f"How often is captioner {result['captioner']} right?", "bold"))
+    _headline(console, f"How often is captioner {result['captioner']} right?")
     console.print(_table(accuracy))
     console.print(
         f"  {accuracy['n_labeled']} captions labelled, {accuracy['n_unlabeled']} only "
-        f"judged by a cheap classifier.  The truth: {result['truth']:.3f}"
+        "judged by a classifier."
     )
+    console.print(f"  The truth: {result['truth']:.3f}")
+    _notes(console, accuracy)
 
 
-def _headline(winner: str | None) -> str:
-    return f"{winner} is better." if winner else "Neither is ahead."
+def _headline(console: Console, text: str) -> None:
+    console.print(Text(text, style="bold"))
 
 
-def _votes(counts: dict[str, int]) -> str:
-    return f"A wins {counts['A']}, B wins {counts['B']}, {counts['tie']} ties"
+def _notes(console: Console, result: dict[str, Any]) -> None:
+    for note in result["notes"]:
+        console.print(Text(f"  Note: {note}", style="yellow"))
+
+
+def _says(winner: str | None) -> str:
+    return f"{winner} is better" if winner else "neither is ahead"
 
 
 def _table(result: dict[str, Any]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2))
-    table.add_column("estimate from")
+    table.add_column("  estimate from")
     table.add_column("mean", justify="right")
     table.add_column(f"{result['confidence_level']:g} interval", justify="right")
     for row in result["estimates"]:
-        name = _METHODS[row["method"]]
+        name = f"  {_METHODS[row['method']]}"
         if "judge" in row:
             name += f" ({row['judge']})"
         table.add_row(

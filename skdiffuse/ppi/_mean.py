@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import (
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import check_consistent_length, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from skdiffuse._validation import check_finite_rows, check_vectors, rows_in_words
 from skdiffuse.ppi._intervals import (
@@ -173,7 +173,7 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
             )
         X = check_vectors(self, X, reset=True)
         y = _check_labels(y)
-        check_consistent_length(X, y)
+        _check_same_length(X, y)
         labeled = ~np.isnan(y)
         if not labeled.any():
             raise ValueError(
@@ -452,7 +452,7 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         y = _check_labels(y)
         labeled = ~np.isnan(y)
         predictions = self.predict(X)
-        check_consistent_length(predictions, y)
+        _check_same_length(predictions, y)
         if not labeled.any():
             raise ValueError(
                 "y has no label to score against; use LabeledKFold to split the "
@@ -488,6 +488,14 @@ def _check_labels(y: Any) -> np.ndarray:
         np.where(np.isnan(y), 0.0, y), "y", "leave NaN where a row has no label"
     )
     return y
+
+
+def _check_same_length(X: np.ndarray, y: np.ndarray) -> None:
+    if len(X) != len(y):
+        raise ValueError(
+            f"X and y have inconsistent numbers of samples, {len(X)} and {len(y)}; "
+            "give y one value a row of X, NaN where it has no label."
+        )
 
 
 def _as_weights(lam: Any, n_features: int) -> np.ndarray:

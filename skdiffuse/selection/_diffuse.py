@@ -1,35 +1,23 @@
 """DiffUseSelector: cluster the difference vectors, judge one row a cluster."""
 
 import warnings
-from numbers import Integral
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
-from sklearn.base import (
-    BaseEstimator,
-    ClassNamePrefixFeaturesOutMixin,
-    ClusterMixin,
-    TransformerMixin,
-    _fit_context,
-    clone,
-)
+from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import euclidean_distances
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, Interval, RealNotInt, StrOptions
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils._param_validation import HasMethods, StrOptions
 
-from skdiffuse._validation import check_vectors
+from skdiffuse.selection._base import BaseSelector, scaled
 from skdiffuse.selection._merge_tree import cosine_tree, partition_tree, ward_tree
 from skdiffuse.selection._representatives import RULES, Differences
 
 _TREES = {"ward": ward_tree, "cosine": cosine_tree}
 
 
-class DiffUseSelector(
-    ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, BaseEstimator
-):
+class DiffUseSelector(ClusterMixin, BaseSelector):
     """Choose the examples to judge: one representative a cluster of differences.
 
     Each row of `X` is the difference vector of one example: the embedding of
@@ -75,6 +63,8 @@ class DiffUseSelector(
         With ``representative="random"`` the probability of each row to be selected,
         given the clusters: one by the size of its cluster. None for the other rules,
         whose sample has no such probabilities.
+    uniform_order_ : bool
+        False: `annotation_order` is not a uniformly random order.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -88,9 +78,22 @@ class DiffUseSelector(
     See Also
     --------
     PairDifference : Makes difference vectors of pairs of texts.
+    RandomSelector, NormSelector : The baselines.
 
     Notes
     -----
+    ``select(k)`` gives fresh representatives of the cut at k clusters. A hierarchical
+    clustering is only cut for it; k-means and other clusterers cluster anew.
+
+    ``annotation_order(n)`` starts with one row for all rows. Then each step splits one
+    cluster: its representative stays with its part, and the other part gets the next
+    row, so that the first k rows cover the k clusters of the cut. With
+    ``representative="max_norm"`` or ``"random"`` they are those of ``select(k)``. For
+    k-means and other clusterers the tree is made around the partition of `fit`: above
+    it the centroids of its clusters merge by Ward's rule, below it the rows of each
+    cluster do. When the distinct rows are exhausted their duplicates follow, the zero
+    vectors last.
+
     Identical rows are never separated while there are distinct rows to separate, so
     examples whose two outputs have equal embeddings (zero vectors) cost at most one
     judgement. Zero vectors have no direction: under ``clustering="cosine"`` they are
@@ -115,10 +118,7 @@ class DiffUseSelector(
     """
 
     _parameter_constraints: dict = {
-        "n_select": [
-            Interval(Integral, 1, None, closed="left"),
-            Interval(RealNotInt, 0, 1, closed="right"),
-        ],
+        **BaseSelector._parameter_constraints,
         "clustering": [
             StrOptions({"ward", "cosine", "kmeans"}),
             HasMethods(["fit_predict", "get_params"]),
@@ -140,33 +140,10 @@ class DiffUseSelector(
         self.representative = representative
         self.random_state = random_state
 
-    # A clusterer handed in as `clustering` is fitted as a clone with `n_clusters`
-    # set by the budget, so its own parameters are checked by itself.
-    @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any = None) -> Self:
-        """Cluster the difference vectors and pick one representative a cluster.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Difference vectors, one an example.
-        y : Ignored
-            Present for the convention.
-
-        Returns
-        -------
-        self : DiffUseSelector
-            The fitted selector.
-
-        Raises
-        ------
-        ValueError
-            If `X` has NaN or infinity.
-        """
-        X = check_vectors(self, X, reset=True)
+    def _fit_selection(self, X: np.ndarray, k: int) -> np.ndarray:
         rng = check_random_state(self.random_state)
         self._seed = int(rng.randint(np.iinfo(np.int32).max))
-        vectors = _scaled(X)
+        vectors = scaled(X)
         self._differences = Differences(
             vectors, np.linalg.norm(vectors, axis=1), rng.permutation(len(X))
         )
@@ -174,86 +151,18 @@ class DiffUseSelector(
         self._tree: Any = (
             _TREES[self.clustering](vectors) if self._hierarchical() else None
         )
-        labels = self._clusters(self._budget(len(X)))
+        labels = self._clusters(k)
         chosen = self._representatives(labels)
         order = np.argsort(chosen)
-        self.selected_indices_ = chosen[order]
-        self.n_selected_ = len(chosen)
         self.labels_ = np.argsort(order)[labels]
-        self.representatives_ = X[self.selected_indices_]
-        self.inclusion_probabilities_ = None
         if self.representative == "random":
             self.inclusion_probabilities_ = 1 / np.bincount(self.labels_)[self.labels_]
-        return self
+        return chosen[order]
 
-    def select(self, k: int) -> np.ndarray:
-        """Return the paper's choice for a budget of `k`: fresh representatives.
-
-        Parameters
-        ----------
-        k : int
-            Number of examples to judge, at least 1.
-
-        Returns
-        -------
-        ndarray of shape (<= k,)
-            Row numbers, ascending; fewer than `k` if there are fewer distinct rows
-            or the clusterer found fewer clusters.
-
-        Raises
-        ------
-        ValueError
-            If `k` is not a positive integer.
-
-        Notes
-        -----
-        Hierarchical clusterings only cut the tree of `fit`; k-means and other
-        clusterers cluster anew.
-        """
-        check_is_fitted(self)
-        _check_count(k, "k")
+    def _select(self, k: int) -> np.ndarray:
         return np.sort(self._representatives(self._clusters(k)))
 
-    def annotation_order(self, n: int | None = None) -> np.ndarray:
-        """Return an order of judging in which every prefix is a valid selection.
-
-        The first row represents all rows. Then each step splits one cluster: its
-        representative stays with its part, and the other part gets the next row.
-
-        Parameters
-        ----------
-        n : int or None, default=None
-            Number of rows to order, at most `n_samples`; None for all.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Row numbers.
-
-        Raises
-        ------
-        ValueError
-            If `n` is not an integer between 1 and `n_samples`.
-
-        Notes
-        -----
-        The first k rows cover the k clusters of the cut at k. For k-means and other
-        clusterers the tree is made around the partition of `fit`: above it the
-        centroids of its clusters merge by Ward's rule, below it the rows of each
-        cluster do. When the distinct rows are exhausted their duplicates follow, the
-        zero vectors last.
-
-        With ``representative="max_norm"`` or ``"random"`` the first k rows are those
-        of ``select(k)`` wherever both cut the same tree.
-        """
-        check_is_fitted(self)
-        n_samples = len(self._X)
-        n = n_samples if n is None else n
-        _check_count(n, "n")
-        if n > n_samples:
-            raise ValueError(
-                f"n={n} is more than the {n_samples} rows of X; ask for at most that."
-            )
+    def _annotation_order(self, n: int) -> np.ndarray:
         if self._tree is None:
             self._tree = partition_tree(self._differences.vectors, self.labels_)
         tree = self._tree
@@ -267,66 +176,9 @@ class DiffUseSelector(
             judged[stays] = kept
             judged[other] = pick(self._differences, tree.rows(other))
             order.append(judged[other])
-        rest = np.setdiff1d(np.arange(n_samples), order)
+        rest = np.setdiff1d(np.arange(self._n_samples), order)
         zeros_last = np.argsort(self._differences.norms[rest] == 0, kind="stable")
         return np.concatenate([order, rest[zeros_last]])[:n].astype(np.intp)
-
-    def get_support(self, indices: bool = False) -> np.ndarray:
-        """Return which *rows* are selected.
-
-        Parameters
-        ----------
-        indices : bool, default=False
-            Return row numbers instead of a mask.
-
-        Returns
-        -------
-        ndarray
-            A boolean mask of shape (n_samples,), or row numbers of shape
-            (n_selected_,).
-        """
-        check_is_fitted(self)
-        if indices:
-            return self.selected_indices_
-        support = np.zeros(len(self.labels_), dtype=bool)
-        support[self.selected_indices_] = True
-        return support
-
-    def transform(self, X: Any) -> np.ndarray:
-        """Measure the Euclidean distance of each row to the selected rows.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Difference vectors. No row is dropped.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_selected_)
-            Distances.
-
-        Raises
-        ------
-        ValueError
-            If `X` has NaN or infinity, or another number of features than in `fit`.
-        """
-        check_is_fitted(self)
-        X = check_vectors(self, X, reset=False)
-        return euclidean_distances(X, self.representatives_)
-
-    def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
-        tags = super().__sklearn_tags__()
-        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
-        return tags
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_selected_
-
-    def _budget(self, n_samples: int) -> int:
-        if isinstance(self.n_select, Integral):
-            return int(self.n_select)
-        return max(1, int(self.n_select * n_samples))
 
     def _hierarchical(self) -> bool:
         return isinstance(self.clustering, str) and self.clustering in _TREES
@@ -368,15 +220,3 @@ class DiffUseSelector(
             np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1]
         )
         return np.array([pick(self._differences, rows) for rows in members])
-
-
-def _scaled(X: np.ndarray) -> np.ndarray:
-    """Scale by a power of two, exactly, so that no square over- or underflows."""
-    _, exponent = np.frexp(np.abs(X).max())
-    # Adding zero turns -0.0 into 0.0, so that identical rows have identical bytes.
-    return np.ldexp(X.astype(np.float64), -exponent) + 0.0
-
-
-def _check_count(count: int, name: str) -> None:
-    if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
-        raise ValueError(f"{name}={count!r} is not a number of rows; pass an int >= 1.")

@@ -1,0 +1,54 @@
+"""Both jobs on the bundled data, beside the truth."""
+
+from typing import Any
+
+import numpy as np
+
+from skdiffuse.cli import _answers, _embed, _selectors
+from skdiffuse.datasets import load_digit_captions
+from skdiffuse.metrics import winner
+
+
+def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[str, Any]:
+    """Compare the two captioners, then estimate the accuracy of the better one."""
+    captions = load_digit_captions()
+    X = _selectors.vectors(
+        "diffuse",
+        list(captions.text_a),
+        list(captions.text_b),
+        _embed.DEFAULT,
+        seed,
+        stage,
+    )
+    selector = _selectors.make("diffuse", budget, "ward", "centroid", seed).fit(X)
+    selected = selector.selected_indices_
+    preferences = captions.preference[selected]
+    rng = np.random.default_rng(seed)
+    random_winners = np.array(
+        [
+            winner(rng.choice(captions.preference, len(selected), replace=False))
+            for _ in range(1000)
+        ]
+    )
+    truth = winner(captions.preference)
+    better = "b" if truth < 0 else "a"
+    correct, judge = captions[f"correct_{better}"], captions[f"judge_{better}"]
+    y = np.full(len(correct), np.nan)
+    labeled = rng.choice(len(y), labels, replace=False)
+    y[labeled] = correct[labeled]
+    return {
+        "winner": _answers.name_of(winner(preferences)),
+        "n_annotations": len(selected),
+        "n_pool": len(X),
+        "counts": {
+            "A": int(np.count_nonzero(preferences > 0)),
+            "B": int(np.count_nonzero(preferences < 0)),
+            "tie": int(np.count_nonzero(preferences == 0)),
+        },
+        "full_judgement": _answers.name_of(truth),
+        "random_order": _answers.name_of(random_winners[0]),
+        "random_order_agrees": float(np.mean(random_winners == truth)),
+        "captioner": better.upper(),
+        "truth": float(correct.mean()),
+        "accuracy": _answers.estimates(judge[:, np.newaxis], y, ["judge"], 0.95),
+    }

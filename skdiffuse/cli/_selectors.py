@@ -1,0 +1,65 @@
+"""Selectors and rules that can be named on the command line."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from skdiffuse import (
+    BettingRule,
+    DiffUseSelector,
+    FixedBudget,
+    HypergeometricRule,
+    NormSelector,
+    RandomSelector,
+)
+from skdiffuse.cli import _embed
+
+Stage = Callable[[str], Callable[[int, int], None]]
+
+
+def make(
+    name: str, budget: int, clustering: str, representative: str, seed: int
+) -> Any:
+    """Return the selector of that name."""
+    if name == "random":
+        return RandomSelector(budget, random_state=seed)
+    if name == "norm":
+        return NormSelector(budget)
+    return DiffUseSelector(
+        budget,
+        clustering=clustering,
+        representative=representative,
+        random_state=seed,
+    )
+
+
+def make_rule(name: str | None, risk: float | None, ties: str) -> Any:
+    """Return the stopping rule of that name; None is the hypergeometric one."""
+    if name == "fixed":
+        if risk is not None:
+            raise ValueError("--rule fixed does not look at the risk; drop --risk.")
+        return FixedBudget()
+    if risk is not None and not 0 < risk < 1:
+        raise ValueError(f"--risk {risk:g} is not between 0 and 1; give, say, 0.1.")
+    if name == "betting":
+        return BettingRule(0.05 if risk is None else risk)
+    return HypergeometricRule(0.2 if risk is None else risk, ties=ties)
+
+
+def vectors(
+    selector: str,
+    texts_a: list[str],
+    texts_b: list[str],
+    embedder: str,
+    seed: int,
+    stage: Stage,
+) -> np.ndarray:
+    """Return the difference vectors; a random order needs none."""
+    if selector == "random":
+        return np.zeros((len(texts_a), 1))
+    advance = stage(f"Embedding {2 * len(texts_a)} outputs")
+    X = _embed.difference_vectors(texts_a, texts_b, embedder, seed, advance)
+    advance(1, 1)
+    stage(f"Ordering {len(X)} differences")
+    return X

@@ -1,0 +1,533 @@
+"""PreferenceComparison: judge one example after the other until it is clear."""
+
+from numbers import Integral
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils import check_array, column_or_1d
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
+
+from skdiffuse import metrics
+from skdiffuse._validation import check_vectors
+from skdiffuse.comparison._log import fingerprint, read_log, write_log
+from skdiffuse.comparison._rules import HypergeometricRule
+from skdiffuse.comparison._verdict import Verdict
+from skdiffuse.selection import DiffUseSelector
+
+
+class PreferenceComparison(BaseEstimator):
+    """Compare two generators by few preferences, asked one after the other.
+
+    The selector orders the examples, an oracle judges them in that order, and after
+    each judgement the stopping rule says whether the winner is clear (Algorithm 1 of
+    [1]_).
+
+    Parameters
+    ----------
+    selector : selector, default=None
+        An unfitted selector with `annotation_order`; None for ``DiffUseSelector()``.
+        To search its parameters in a grid (``selector__representative``), pass an
+        instance.
+    stopping_rule : stopping rule, default=None
+        When to stop; None for ``HypergeometricRule()``.
+    min_annotations : int, default=5
+        The rule is not asked before so many annotations.
+    max_annotations : int, default=200
+        After so many annotations without a verdict the comparison is inconclusive
+        (under `FixedBudget`: names the leader).
+    batch_size : int, default=1
+        How many examples a callable oracle is asked for at once. More than one is
+        for oracles that work in parallel; the annotations beyond the one at which the
+        rule stops do not count.
+
+    Attributes
+    ----------
+    winner_ : int
+        +1 if A is named, -1 if B is, 0 if it is inconclusive (or not decided yet).
+    annotated_indices_ : ndarray of shape (n_annotations_,)
+        The rows whose preferences count, in the order of annotation.
+    n_annotations_ : int
+        Their number.
+    risk_ : float or None
+        The rule's risk after the last of them.
+    termination_condition_ : {"stopping_rule", "max_annotations", "all_annotated", \
+"in_progress"}
+        Why it ended, if it did. A comparison in which every example was judged has
+        the exact winner, whatever the rule.
+    path_ : dict of ndarray of shape (n_annotations_,)
+        After each annotation: ``"n_annotations"``, ``"A"`` and ``"B"`` (wins),
+        ``"tie"``, ``"risk"`` (NaN where the rule has none).
+    verdict_ : Verdict
+        All of this to read: it prints as a sentence, and as a table in a notebook.
+    selector_ : selector
+        The fitted selector.
+    stopping_rule_ : stopping rule
+        The rule in use.
+    n_features_in_ : int
+        Number of features seen during `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of features seen during `fit`, where `X` has names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        If `X` has NaN or infinity, a preference that is asked for is not a finite
+        number, ``min_annotations > max_annotations``, or the rule does not hold for
+        the selector.
+
+    See Also
+    --------
+    DiffUseSelector : The default selector.
+    HypergeometricRule : The default rule, a heuristic.
+    BettingRule : A rule with a guarantee.
+
+    Notes
+    -----
+    For graded preferences the winner is the sign of their mean.
+
+    A grid search needs splits of the rows; a callable oracle cannot be split, so pass
+    `y` as an array there. `SubsampleSplit` is the protocol of the paper.
+
+    References
+    ----------
+    .. [1] Ashury-Tahan et al., "Label-Efficient Model Selection for Text
+       Generation", ACL 2024, arXiv:2402.07891.
+
+    Examples
+    --------
+    >>> from skdiffuse import PreferenceComparison
+    >>> from skdiffuse.datasets import make_preference_pool
+    >>> X, y = make_preference_pool(winning_distance=0.4, random_state=0)
+    >>> comparison = PreferenceComparison().fit(X, y)
+    >>> comparison.verdict_
+    <Verdict: A is better. judged: 30 of 500 examples; votes: A wins 18, B wins 6, 6
+    ties; ended because: the stopping rule was satisfied; risk: 0.173>
+    >>> comparison.score(X, y)
+    1.0
+
+    With people, or anything that answers later:
+
+    >>> comparison = PreferenceComparison(min_annotations=2).start(X)
+    >>> rows = comparison.ask(2)
+    >>> comparison.tell(rows, [1, 1]).winner_
+    0
+    """
+
+    _parameter_constraints: dict = {
+        "selector": [HasMethods(["fit", "annotation_order"]), None],
+        "stopping_rule": [HasMethods(["assess", "check_selector"]), None],
+        "min_annotations": [Interval(Integral, 1, None, closed="left")],
+        "max_annotations": [Interval(Integral, 1, None, closed="left")],
+        "batch_size": [Interval(Integral, 1, None, closed="left")],
+    }
+
+    def __init__(
+        self,
+        selector: Any = None,
+        stopping_rule: Any = None,
+        min_annotations: int = 5,
+        max_annotations: int = 200,
+        *,
+        batch_size: int = 1,
+    ) -> None:
+        self.selector = selector
+        self.stopping_rule = stopping_rule
+        self.min_annotations = min_annotations
+        self.max_annotations = max_annotations
+        self.batch_size = batch_size
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Compare, and stop when the rule says so.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_examples, n_features)
+            Difference vectors.
+        y : array-like of shape (n_examples,) or callable
+            The preferences, of which only the rows asked for are read: the others may
+            be NaN. Or an oracle, called with an array of row numbers, that returns as
+            many preferences.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            The comparison with its verdict.
+
+        Raises
+        ------
+        ValueError
+            If `X` cannot be used or an answer is not a finite number.
+
+        Notes
+        -----
+        If the oracle fails, or one of its answers cannot be used, the good answers so
+        far are kept: go on with `resume`, or save them.
+        """
+        if y is None:
+            raise ValueError(
+                f"This {type(self).__name__} estimator requires y to be passed, but "
+                "the target y is None: pass the preferences, or a callable that judges "
+                "rows (or use start, ask and tell)."
+            )
+        return self.start(X).resume(y)
+
+    def start(self, X: Any) -> Self:
+        """Order the examples, and forget all answers.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_examples, n_features)
+            Difference vectors.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            Ready to `ask`.
+
+        Raises
+        ------
+        ValueError
+            If `X` cannot be used, or the rule does not hold for the selector.
+        """
+        X = self._prepare(X)
+        self._begin(
+            X, self.selector_.annotation_order(min(self.max_annotations, len(X)))
+        )
+        return self
+
+    def ask(self, n: int = 1) -> np.ndarray:
+        """Return the next rows to judge.
+
+        Rows that were asked for but not answered yet are returned again.
+
+        Parameters
+        ----------
+        n : int, default=1
+            How many rows.
+
+        Returns
+        -------
+        ndarray of shape (<= n,)
+            Row numbers; empty when the comparison has ended.
+
+        Raises
+        ------
+        ValueError
+            If `n` is not a positive integer.
+        """
+        check_is_fitted(self)
+        if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
+            raise ValueError(f"n={n!r} is not a number of rows; pass an int >= 1.")
+        if self.termination_condition_ != "in_progress":
+            return np.empty(0, dtype=np.intp)
+        waiting = [row for row in self._order if row not in self._answers]
+        return np.array(waiting[:n], dtype=np.intp)
+
+    def tell(self, indices: Any, preferences: Any) -> Self:
+        """Take answers, in any order; they count in the order of annotation.
+
+        Parameters
+        ----------
+        indices : int or array-like of shape (n,)
+            The rows that were judged.
+        preferences : float or array-like of shape (n,)
+            Their preferences: +1 A is better, 0 tie, -1 B is better, or a finite
+            number between or beyond.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            With the verdict so far.
+
+        Raises
+        ------
+        ValueError
+            If a row is not in the order of annotation or has an answer already, or a
+            preference is not a finite number. The other answers of the call are kept.
+        """
+        check_is_fitted(self)
+        rows = np.atleast_1d(np.asarray(indices)).tolist()
+        values = _listed(preferences)
+        if len(rows) != len(values):
+            raise ValueError(
+                f"preferences has {len(values)} answers for {len(rows)} rows; give one "
+                "a row."
+            )
+        known = set(self._order)
+        faults = []
+        for row, value in zip(rows, values, strict=True):
+            number = _as_number(value)
+            if row not in known:
+                faults.append(f"row {row} was not asked for")
+            elif row in self._answers:
+                faults.append(f"row {row} has an answer already")
+            elif number is None:
+                faults.append(f"the preference of row {row} is {value!r}")
+            else:
+                self._answers[row] = number
+        self._assess()
+        if faults:
+            more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
+            raise ValueError(
+                f"{faults[0]}{more}; preferences are finite numbers, positive where A "
+                "is better, of rows that ask() returned. The other answers are kept."
+            )
+        return self
+
+    def resume(self, y: Any) -> Self:
+        """Go on from the answers so far, and stop when the rule says so.
+
+        Parameters
+        ----------
+        y : array-like of shape (n_examples,) or callable
+            As in `fit`.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            The comparison with its verdict.
+
+        Raises
+        ------
+        ValueError
+            If an answer is not a finite number.
+        """
+        check_is_fitted(self)
+        oracle = y if callable(y) else self._lookup(y)
+        while self.termination_condition_ == "in_progress":
+            before_the_rule = self.min_annotations - self.n_annotations_
+            rows = self.ask(max(before_the_rule, self.batch_size))
+            self.tell(rows, oracle(rows))
+        return self
+
+    def score(self, X: Any, y: Any) -> float:
+        """Tell whether the verdict holds on fully judged examples.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_examples, n_features)
+            Difference vectors; only their number matters.
+        y : array-like of shape (n_examples,)
+            All their preferences.
+
+        Returns
+        -------
+        float
+            1 if the winner named is the winner of `y`, 0 if it is the other, 0.5 if
+            the verdict is inconclusive or `y` is tied.
+
+        Raises
+        ------
+        ValueError
+            If `y` has NaN or infinity, or another length than `X`.
+
+        Notes
+        -----
+        A small test split has a winner of its own: the score is then about that, not
+        about all examples. `SubsampleSplit` scores against all rows, or the same.
+        """
+        check_is_fitted(self)
+        check_consistent_length(check_vectors(self, X, reset=False), y)
+        return metrics.success(self.winner_, y)
+
+    def save(self, path: str | Path) -> None:
+        """Write order, seed and answers as JSON lines.
+
+        Parameters
+        ----------
+        path : str or Path
+            The file; it is replaced at once when the new one is complete.
+        """
+        check_is_fitted(self)
+        header = self._setting() | {
+            "n_examples": self._n_examples,
+            "fingerprint": self._fingerprint,
+            "order": self._order,
+        }
+        write_log(Path(path), header, self._answers)
+
+    def load(self, path: str | Path, X: Any) -> Self:
+        """Take up a saved comparison of the same difference vectors.
+
+        Parameters
+        ----------
+        path : str or Path
+            A file that `save` wrote.
+        X : array-like of shape (n_examples, n_features)
+            The difference vectors of then.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            With the order and the answers of the file.
+
+        Raises
+        ------
+        ValueError
+            If the file cannot be read, `X` has changed, or the comparison was saved
+            with other parameters.
+        """
+        header, answers = read_log(Path(path))
+        X = self._prepare(X)
+        if header.get("fingerprint") != fingerprint(X):
+            raise ValueError(
+                f"X is not the X that {path} was saved with (the fingerprints differ); "
+                "pass the same rows in the same order, or start anew."
+            )
+        for name, value in self._setting().items():
+            if header.get(name) != value:
+                raise ValueError(
+                    f"{path} was saved with {name}={header.get(name)}, but this "
+                    f"comparison has {name}={value}; use the same, or start anew."
+                )
+        self._begin(X, header["order"])
+        self._answers.update(answers)
+        self._assess()
+        return self
+
+    @property
+    def verdict_(self) -> Verdict:
+        """The verdict so far, to read."""
+        check_is_fitted(self)
+        return Verdict(
+            winner=self.winner_,
+            termination_condition=self.termination_condition_,
+            risk=self.risk_,
+            preferences=np.array(self._counted, dtype=np.float64),
+            risks=np.array(self._risks, dtype=np.float64),
+            n_examples=self._n_examples,
+        )
+
+    @property
+    def path_(self) -> dict[str, np.ndarray]:
+        """Counts and risk after each annotation."""
+        verdict = self.verdict_
+        signs = np.sign(verdict.preferences)
+        return {
+            "n_annotations": np.arange(1, len(signs) + 1),
+            "A": np.cumsum(signs > 0),
+            "B": np.cumsum(signs < 0),
+            "tie": np.cumsum(signs == 0),
+            "risk": verdict.risks,
+        }
+
+    def _prepare(self, X: Any) -> np.ndarray:
+        """Check the parameters, validate X, and fit the selector."""
+        self._validate_params()
+        if self.min_annotations > self.max_annotations:
+            raise ValueError(
+                f"min_annotations={self.min_annotations} is more than "
+                f"max_annotations={self.max_annotations}; lower it."
+            )
+        X = check_vectors(self, X, reset=True)
+        selector = DiffUseSelector() if self.selector is None else clone(self.selector)
+        rule = self.stopping_rule
+        rule = HypergeometricRule() if rule is None else clone(rule)
+        rule._validate_params()
+        self.stopping_rule_ = rule
+        self.selector_ = selector.fit(X)
+        rule.check_selector(self.selector_)
+        return X
+
+    def _begin(self, X: np.ndarray, order: Any) -> None:
+        self._n_examples = len(X)
+        self._fingerprint = fingerprint(X)
+        self._order = [int(row) for row in order]
+        self._answers: dict[int, float] = {}
+        self._counted: list[float] = []
+        self._risks: list[float] = []
+        self.winner_ = 0
+        self.risk_: float | None = None
+        self.termination_condition_ = "in_progress"
+        self._assess()
+
+    def _assess(self) -> None:
+        """Let the answers count in the order of annotation, until the rule stops."""
+        row = None
+        try:
+            while self.termination_condition_ == "in_progress":
+                row = self._order[len(self._counted)]
+                if row not in self._answers:
+                    break
+                self._count(self._answers[row])
+        except ValueError:
+            # The rule cannot take this answer; ask for it again.
+            del self._answers[row]
+            raise
+        finally:
+            self.n_annotations_ = len(self._counted)
+            self.annotated_indices_ = np.array(
+                self._order[: self.n_annotations_], dtype=np.intp
+            )
+
+    def _count(self, preference: float) -> None:
+        """Take the next preference in the order, and say whether that ends it."""
+        preferences = np.array([*self._counted, preference])
+        assessment = self.stopping_rule_.assess(preferences, self._n_examples)
+        self._counted.append(preference)
+        n = len(preferences)
+        self.risk_ = assessment.risk
+        if n == self._n_examples:
+            self.termination_condition_ = "all_annotated"
+            self.winner_, self.risk_ = metrics.winner(preferences), 0.0
+        elif assessment.stop and n >= self.min_annotations:
+            self.termination_condition_ = "stopping_rule"
+            self.winner_ = assessment.leader
+        elif n == len(self._order):
+            self.termination_condition_ = "max_annotations"
+            if self.stopping_rule_.decides_at_budget:
+                self.winner_ = assessment.leader
+        self._risks.append(np.nan if self.risk_ is None else self.risk_)
+
+    def _lookup(self, y: Any) -> Any:
+        """Return an oracle that reads the rows it is asked for."""
+        y = check_array(
+            y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y"
+        )
+        y = column_or_1d(y, warn=True)
+        if len(y) != self._n_examples:
+            raise ValueError(
+                f"y has {len(y)} preferences for {self._n_examples} rows of X: "
+                "inconsistent numbers of samples; give one a row, NaN where it is not "
+                "known."
+            )
+        return y.__getitem__
+
+    def _setting(self) -> dict[str, Any]:
+        """Return what a saved comparison must share with the one that takes it up."""
+        return {
+            "selector": repr(self.selector_),
+            "random_state": repr(self.selector_.get_params().get("random_state")),
+            "stopping_rule": repr(self.stopping_rule_),
+            "min_annotations": int(self.min_annotations),
+            "max_annotations": int(self.max_annotations),
+        }
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "winner_")
+
+    def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+
+def _listed(preferences: Any) -> list[Any]:
+    """Return answers as a list, whatever holds them."""
+    if np.ndim(preferences) == 0:
+        return [preferences]
+    return list(preferences)
+
+
+def _as_number(value: Any) -> float | None:
+    """Return a finite number, or None for anything else an oracle may return."""
+    if isinstance(value, str | bytes):
+        return None
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if np.isfinite(number) else None

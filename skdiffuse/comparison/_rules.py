@@ -1,0 +1,343 @@
+"""Stopping rules: when the preferences seen so far are enough."""
+
+import math
+from numbers import Real
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import stats
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from skdiffuse._validation import rows_in_words
+from skdiffuse.metrics import winner
+
+_BETS = (np.arange(100) + 0.5) / 100
+
+
+class Assessment(NamedTuple):
+    """What a rule says of the preferences seen so far.
+
+    Attributes
+    ----------
+    leader : int
+        +1 if A is ahead, -1 if B is, 0 if neither is.
+    risk : float or None
+        The rule's risk of naming the leader, in [0, 1]; None if it has no such thing.
+    stop : bool
+        Whether the leader may be named the winner now.
+    """
+
+    leader: int
+    risk: float | None
+    stop: bool
+
+
+class StoppingRule(BaseEstimator):
+    """Base of the stopping rules, and the protocol of your own.
+
+    A rule is an estimator without `fit`: its constructor stores parameters, so that it
+    can be cloned and searched. It has one method of its own, `assess`. Override
+    `check_selector` if the rule needs a certain order of annotation, and set
+    `decides_at_budget` if the leader is named when the budget is spent.
+
+    Attributes
+    ----------
+    decides_at_budget : bool
+        What happens if `max_annotations` is reached before the rule stops: True names
+        the leader, False is inconclusive.
+
+    Examples
+    --------
+    Stop at a lead of ten:
+
+    >>> import numpy as np
+    >>> from skdiffuse.comparison import Assessment, StoppingRule
+    >>> class LeadRule(StoppingRule):
+    ...     def __init__(self, lead=10):
+    ...         self.lead = lead
+    ...     def assess(self, preferences, n_examples):
+    ...         ahead = int(preferences.sum())
+    ...         leader = (ahead > 0) - (ahead < 0)
+    ...         return Assessment(leader, None, abs(ahead) >= self.lead)
+    >>> LeadRule(lead=2).assess(np.array([1, 1, 0]), 100)
+    Assessment(leader=1, risk=None, stop=True)
+    """
+
+    _parameter_constraints: dict = {}
+    decides_at_budget = False
+
+    def check_selector(self, selector: Any) -> None:
+        """Raise a ValueError if the rule does not hold for this fitted selector.
+
+        Parameters
+        ----------
+        selector : selector
+            The fitted selector whose `annotation_order` is followed.
+        """
+
+    def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
+        """Say who is ahead, at which risk, and whether that is enough.
+
+        Parameters
+        ----------
+        preferences : ndarray of shape (n_annotations,)
+            The preferences in the order of annotation, at least one.
+        n_examples : int
+            Number of all examples.
+
+        Returns
+        -------
+        Assessment
+            Leader, risk, and whether to stop.
+        """
+        raise TypeError(f"{type(self).__name__} has to define the method assess.")
+
+
+class HypergeometricRule(StoppingRule):
+    r"""Stop when the leader's wins are unlikely for two equal generators.
+
+    The rule of Algorithm 1 of [1]_.
+
+    Parameters
+    ----------
+    risk : float, default=0.2
+        Stop when the risk is below this, in (0, 1).
+    ties : {"draw", "drop"}, default="draw"
+        What a tie is. ``"draw"``: a draw that is not a win. ``"drop"``: no draw at
+        all; the pool then has as many examples as would be decided at the rate seen so
+        far.
+
+    See Also
+    --------
+    BettingRule : A rule with a guarantee, for a random order.
+
+    Notes
+    -----
+    After t draws of which the leader has won w, the risk is
+
+    .. math:: P(X \ge w), \quad X \sim \mathrm{Hypergeometric}(N, N/2, t),
+
+    the probability of so many wins in t draws without replacement from N examples
+    of which half (rounded down) are wins. With ties as draws this is slow where ties
+    are many: the leader must win more than half of *all* draws.
+
+    **This is a heuristic.** The risk is that of one look at a uniformly random
+    sample. The rule looks after each annotation, and the order of `DiffUseSelector` is
+    not random, so the share of wrong verdicts may lie above `risk`, or far below.
+
+    References
+    ----------
+    .. [1] Ashury-Tahan et al., "Label-Efficient Model Selection for Text
+       Generation", ACL 2024, arXiv:2402.07891.
+
+    Examples
+    --------
+    >>> from skdiffuse import HypergeometricRule
+    >>> import numpy as np
+    >>> HypergeometricRule(risk=0.2).assess(np.array([1, 1, 1, 0, 1]), 800).stop
+    True
+    >>> HypergeometricRule(risk=0.2).assess(np.array([1, 1, 0, 0, 1]), 800).stop
+    False
+    >>> HypergeometricRule(risk=0.2, ties="drop").assess(
+    ...     np.array([1, 1, 0, 0, 1]), 800
+    ... ).stop
+    True
+    """
+
+    _parameter_constraints: dict = {
+        "risk": [Interval(Real, 0, 1, closed="neither")],
+        "ties": [StrOptions({"draw", "drop"})],
+    }
+
+    def __init__(self, risk: float = 0.2, *, ties: str = "draw") -> None:
+        self.risk = risk
+        self.ties = ties
+
+    def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
+        """Say who is ahead, at which risk, and whether that is enough.
+
+        Parameters
+        ----------
+        preferences : ndarray of shape (n_annotations,)
+            The preferences in the order of annotation. Of graded ones the sign of the
+            sum names the leader, and those with that sign are its wins.
+        n_examples : int
+            Number of all examples.
+
+        Returns
+        -------
+        Assessment
+            Leader, hypergeometric risk, and whether it is below `risk`.
+        """
+        leader = winner(preferences)
+        if leader == 0:
+            return Assessment(0, 1.0, False)
+        signs = np.sign(preferences)
+        wins, draws, pool = int(np.sum(signs == leader)), len(signs), n_examples
+        if self.ties == "drop":
+            decided = int(np.count_nonzero(signs))
+            pool = max(decided, round(n_examples * decided / draws))
+            draws = decided
+        risk = float(stats.hypergeom.sf(wins - 1, pool, pool // 2, draws))
+        return Assessment(leader, risk, risk < self.risk)
+
+
+class BettingRule(StoppingRule):
+    r"""Stop when a bet against equality has paid off: a rule with a guarantee.
+
+    Under a uniformly random order of annotation the strictly worse generator is named
+    with probability at most `alpha`, however often one looks. Where both are exactly
+    equal either may be named, with probability at most ``2 * alpha`` together.
+
+    Parameters
+    ----------
+    alpha : float, default=0.05
+        The largest probability of naming the worse generator, in (0, 1).
+
+    Raises
+    ------
+    ValueError
+        If the selector's order is not uniformly random, or a preference lies outside
+        [-1, 1].
+
+    See Also
+    --------
+    RandomSelector : The selector with such an order.
+    HypergeometricRule : The heuristic of the paper, for any order.
+
+    Notes
+    -----
+    Let x be (1 + preference) / 2, so that A is better where the mean of x over all N
+    examples is above 1/2. If it were 1/2, the next x would have the mean
+
+    .. math:: m_t = \frac{N/2 - \sum_{s<t} x_s}{N - t + 1}.
+
+    A bet of the share theta on A multiplies the wealth by
+    ``1 + theta * (x_t - m_t) / m_t``; the wealth is averaged over 100 values of theta
+    in (0, 1), and mirrored for B. If A is not better, the wealth that bets on A is a
+    nonnegative supermartingale that starts at 1, so it ever exceeds ``1 / alpha`` with
+    probability at most `alpha` (Ville's inequality) [1]_. The risk shown is one by the
+    largest wealth of the leading side so far. If m_t leaves [0, 1], the rest cannot
+    change the winner, and the risk is 0.
+
+    References
+    ----------
+    .. [1] Waudby-Smith and Ramdas, "Confidence sequences for sampling without
+       replacement", NeurIPS 2020, arXiv:2006.04347.
+
+    Examples
+    --------
+    >>> from skdiffuse import BettingRule
+    >>> import numpy as np
+    >>> BettingRule(alpha=0.05).assess(np.ones(6), 800).stop
+    False
+    >>> BettingRule(alpha=0.05).assess(np.ones(7), 800).stop
+    True
+    """
+
+    _parameter_constraints: dict = {"alpha": [Interval(Real, 0, 1, closed="neither")]}
+
+    def __init__(self, alpha: float = 0.05) -> None:
+        self.alpha = alpha
+
+    def check_selector(self, selector: Any) -> None:
+        """Raise a ValueError unless the selector's order is uniformly random.
+
+        Parameters
+        ----------
+        selector : selector
+            The fitted selector.
+        """
+        if not getattr(selector, "uniform_order_", False):
+            raise ValueError(
+                f"BettingRule holds for a uniformly random order only, and that of "
+                f"{selector!r} is not; use selector=RandomSelector(), or keep the "
+                "selector with stopping_rule=HypergeometricRule() or FixedBudget()."
+            )
+
+    def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
+        """Say who is ahead, at which risk, and whether that is enough.
+
+        Parameters
+        ----------
+        preferences : ndarray of shape (n_annotations,)
+            The preferences in the order of annotation, each in [-1, 1].
+        n_examples : int
+            Number of all examples.
+
+        Returns
+        -------
+        Assessment
+            The side with the larger wealth, the risk of naming it, and whether that
+            is below `alpha`.
+        """
+        preferences = np.asarray(preferences, dtype=np.float64)
+        outside = np.flatnonzero(np.abs(preferences) > 1)
+        if len(outside):
+            raise ValueError(
+                f"preferences hold {preferences[outside[0]]:g} in "
+                f"{rows_in_words(outside.tolist())} (in the order of annotation), but "
+                "BettingRule needs them in [-1, 1]; divide them by their largest "
+                "possible size."
+            )
+        for_a = _log_wealth((1 + preferences) / 2, n_examples)
+        for_b = _log_wealth((1 - preferences) / 2, n_examples)
+        risk = min(1.0, math.exp(-max(for_a, for_b)))
+        leader = int(np.sign(for_a - for_b)) if for_a != for_b else 0
+        return Assessment(leader, risk, leader != 0 and risk < self.alpha)
+
+
+class FixedBudget(StoppingRule):
+    """Never stop early: spend `max_annotations`, then name the leader.
+
+    Its verdict comes from a number of annotations that does not depend on them, so
+    that intervals for a fixed sample apply if the sample is a probability sample.
+
+    Examples
+    --------
+    >>> from skdiffuse import FixedBudget
+    >>> import numpy as np
+    >>> FixedBudget().assess(np.array([1, 0, 1]), 100)
+    Assessment(leader=1, risk=None, stop=False)
+    """
+
+    decides_at_budget = True
+
+    def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
+        """Say who is ahead; there is no risk, and never a reason to stop.
+
+        Parameters
+        ----------
+        preferences : ndarray of shape (n_annotations,)
+            The preferences in the order of annotation.
+        n_examples : int
+            Number of all examples.
+
+        Returns
+        -------
+        Assessment
+            The leader.
+        """
+        return Assessment(winner(preferences), None, False)
+
+
+def _log_wealth(x: np.ndarray, n_examples: int) -> float:
+    """Return the largest log wealth so far of the bets that the mean of x is above 1/2.
+
+    It is infinite once the sum of x exceeds half of all examples.
+    """
+    before = np.concatenate([[0.0], np.cumsum(x)])
+    # Sums of halves are exact; those of graded preferences are rounded.
+    if before[-1] > n_examples / 2 * (1 + 1e-12):
+        return math.inf
+    left = np.arange(n_examples, n_examples - len(x), -1)
+    mean = (n_examples / 2 - before[:-1]) / left
+    # A mean of 0 leaves only zeros to come, and a mean of 1 or more only losses for
+    # this side: then there is nothing to bet on.
+    open_ = (mean > 0) & (mean < 1)
+    gain = np.divide(x - mean, mean, out=np.zeros_like(mean), where=open_)
+    growth = np.log1p(_BETS[:, np.newaxis] * gain).cumsum(axis=1)
+    wealth = logsumexp(growth, axis=0) - math.log(len(_BETS))
+    return float(max(0.0, wealth.max()))

@@ -1,0 +1,93 @@
+"""The verdict of a comparison: who wins, from what, and why it ended."""
+
+from dataclasses import dataclass
+from html import escape
+
+import numpy as np
+
+_ENDINGS = {
+    "stopping_rule": "the stopping rule was satisfied",
+    "max_annotations": "the budget was spent",
+    "all_annotated": "every example was judged",
+    "in_progress": "more annotations are needed",
+}
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a comparison says so far.
+
+    Attributes
+    ----------
+    winner : int
+        +1 if A is named, -1 if B is, 0 if it is inconclusive.
+    termination_condition : str
+        ``"stopping_rule"``, ``"max_annotations"``, ``"all_annotated"`` or
+        ``"in_progress"``.
+    risk : float or None
+        The stopping rule's risk after the last annotation; None if it has none.
+    preferences : ndarray of shape (n_annotations,)
+        The preferences that count, in the order of annotation.
+    risks : ndarray of shape (n_annotations,)
+        The risk after each annotation, NaN where the rule has none.
+    n_examples : int
+        Number of all examples.
+    """
+
+    winner: int
+    termination_condition: str
+    risk: float | None
+    preferences: np.ndarray
+    risks: np.ndarray
+    n_examples: int
+
+    @property
+    def n_annotations(self) -> int:
+        """Number of annotations that count."""
+        return len(self.preferences)
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many examples A wins, B wins, and are ties."""
+        signs = np.sign(self.preferences)
+        return {
+            name: int(np.count_nonzero(signs == sign))
+            for name, sign in (("A", 1), ("B", -1), ("tie", 0))
+        }
+
+    @property
+    def headline(self) -> str:
+        """The verdict in one sentence."""
+        if self.winner:
+            return f"{'A' if self.winner > 0 else 'B'} is better."
+        if self.termination_condition == "in_progress":
+            return "Not decided yet."
+        if self.termination_condition == "all_annotated":
+            return "Neither is better."
+        return "Inconclusive."
+
+    @property
+    def details(self) -> dict[str, str]:
+        """What the verdict rests on, in words."""
+        counts = self.counts
+        rows = {
+            "judged": f"{self.n_annotations} of {self.n_examples} examples",
+            "votes": f"A wins {counts['A']}, B wins {counts['B']}, "
+            f"{counts['tie']} ties",
+            "ended because": _ENDINGS[self.termination_condition],
+        }
+        if self.risk is not None:
+            rows["risk"] = f"{self.risk:.3g}"
+        return rows
+
+    def __repr__(self) -> str:
+        details = "; ".join(f"{name}: {value}" for name, value in self.details.items())
+        return f"<Verdict: {self.headline} {details}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th style='text-align:left'>{escape(name)}</th>"
+            f"<td style='text-align:left'>{escape(value)}</td></tr>"
+            for name, value in self.details.items()
+        )
+        return f"<p><b>{escape(self.headline)}</b></p><table>{rows}</table>"

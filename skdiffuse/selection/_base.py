@@ -1,0 +1,203 @@
+"""What every selector is: an order of rows, and a prefix of it to judge."""
+
+from abc import ABCMeta, abstractmethod
+from numbers import Integral
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.metrics import euclidean_distances
+from sklearn.utils._param_validation import Interval, RealNotInt
+from sklearn.utils.validation import check_is_fitted
+
+from skdiffuse._validation import check_vectors
+
+
+class BaseSelector(
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    BaseEstimator,
+    metaclass=ABCMeta,
+):
+    """Base of the selectors: validates, and leaves the choice to three hooks.
+
+    A subclass has a parameter `n_select` and defines `_fit_selection`, `_select` and
+    `_annotation_order`; it may set `inclusion_probabilities_` and `uniform_order_`.
+    """
+
+    _parameter_constraints: dict = {
+        "n_select": [
+            Interval(Integral, 1, None, closed="left"),
+            Interval(RealNotInt, 0, 1, closed="right"),
+        ],
+    }
+
+    n_select: int | float
+
+    @abstractmethod
+    def _fit_selection(self, X: np.ndarray, k: int) -> np.ndarray:
+        """Learn what the other hooks need, and return the rows of `select(k)`."""
+
+    @abstractmethod
+    def _select(self, k: int) -> np.ndarray:
+        """Return the rows for a budget of `k`, ascending."""
+
+    @abstractmethod
+    def _annotation_order(self, n: int) -> np.ndarray:
+        """Return the first `n` rows of the nested order."""
+
+    # A clusterer among the parameters is fitted as a clone that checks itself.
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Choose the rows to judge.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Difference vectors, one an example.
+        y : Ignored
+            Present for the convention.
+
+        Returns
+        -------
+        self : selector
+            The fitted selector.
+
+        Raises
+        ------
+        ValueError
+            If `X` has NaN or infinity.
+        """
+        X = check_vectors(self, X, reset=True)
+        self._n_samples = len(X)
+        self.inclusion_probabilities_: np.ndarray | None = None
+        self.uniform_order_ = False
+        self.selected_indices_ = self._fit_selection(X, self._budget())
+        self.n_selected_ = len(self.selected_indices_)
+        self.representatives_ = X[self.selected_indices_]
+        return self
+
+    def select(self, k: int) -> np.ndarray:
+        """Return the choice for a budget of `k`.
+
+        Parameters
+        ----------
+        k : int
+            Number of examples to judge, at least 1.
+
+        Returns
+        -------
+        ndarray of shape (<= k,)
+            Row numbers, ascending; fewer than `k` if there are not so many (distinct)
+            rows.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not a positive integer.
+        """
+        check_is_fitted(self)
+        _check_count(k, "k")
+        return self._select(int(k))
+
+    def annotation_order(self, n: int | None = None) -> np.ndarray:
+        """Return an order of judging in which every prefix is a valid selection.
+
+        Parameters
+        ----------
+        n : int or None, default=None
+            Number of rows to order, at most `n_samples`; None for all.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Row numbers.
+
+        Raises
+        ------
+        ValueError
+            If `n` is not an integer between 1 and `n_samples`.
+        """
+        check_is_fitted(self)
+        n = self._n_samples if n is None else n
+        _check_count(n, "n")
+        if n > self._n_samples:
+            raise ValueError(
+                f"n={n} is more than the {self._n_samples} rows of X; ask for at most "
+                "that."
+            )
+        return self._annotation_order(int(n))
+
+    def get_support(self, indices: bool = False) -> np.ndarray:
+        """Return which *rows* are selected.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Return row numbers instead of a mask.
+
+        Returns
+        -------
+        ndarray
+            A boolean mask of shape (n_samples,), or row numbers of shape
+            (n_selected_,).
+        """
+        check_is_fitted(self)
+        if indices:
+            return self.selected_indices_
+        support = np.zeros(self._n_samples, dtype=bool)
+        support[self.selected_indices_] = True
+        return support
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Measure the Euclidean distance of each row to the selected rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Difference vectors. No row is dropped.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_selected_)
+            Distances.
+
+        Raises
+        ------
+        ValueError
+            If `X` has NaN or infinity, or another number of features than in `fit`.
+        """
+        check_is_fitted(self)
+        X = check_vectors(self, X, reset=False)
+        return euclidean_distances(X, self.representatives_)
+
+    def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    @property
+    def _n_features_out(self) -> int:
+        return self.n_selected_
+
+    def _budget(self) -> int:
+        if isinstance(self.n_select, Integral):
+            return int(self.n_select)
+        return max(1, int(self.n_select * self._n_samples))
+
+
+def scaled(X: np.ndarray) -> np.ndarray:
+    """Scale by a power of two, exactly, so that no square over- or underflows."""
+    _, exponent = np.frexp(np.abs(X).max())
+    # Adding zero turns -0.0 into 0.0, so that identical rows have identical bytes.
+    return np.ldexp(X.astype(np.float64), -exponent) + 0.0
+
+
+def _check_count(count: int, name: str) -> None:
+    if not isinstance(count, Integral) or isinstance(count, bool) or count < 1:
+        raise ValueError(f"{name}={count!r} is not a number of rows; pass an int >= 1.")

@@ -1,0 +1,615 @@
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.cluster import BisectingKMeans
+from sklearn.feature_extraction.text import TfidfVectorizer
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, cross_val_score
+from sklearn.pipeline import make_pipeline
+from strategies import seeds
+
+from skdiffuse import (
+    BettingRule,
+    DiffUseSelector,
+    FixedBudget,
+    HypergeometricRule,
+    LabelCostScorer,
+    NormSelector,
+    PairDifference,
+    PreferenceComparison,
+    RandomSelector,
+    SubsampleSplit,
+)
+from skdiffuse.comparison import Assessment, StoppingRule
+from skdiffuse.datasets import load_digit_captions, make_preference_pool
+from skdiffuse.metrics import success, winner
+
+SELECTORS = {
+    "diffuse": DiffUseSelector(random_state=0),
+    "kmeans": DiffUseSelector(8, clustering="kmeans", random_state=0),
+    "bisecting": DiffUseSelector(8, clustering=BisectingKMeans(), random_state=0),
+    "random": RandomSelector(random_state=0),
+    "norm": NormSelector(),
+}
+RULES = {
+    "draw": HypergeometricRule(risk=0.2),
+    "drop": HypergeometricRule(risk=0.1, ties="drop"),
+    "betting": BettingRule(alpha=0.1),
+    "fixed": FixedBudget(),
+}
+PAIRINGS = [
+    (selector, rule)
+    for selector in SELECTORS
+    for rule in RULES
+    if rule != "betting" or selector == "random"
+]
+
+
+def comparison_of(pairing, **params):
+    selector, rule = pairing
+    return PreferenceComparison(
+        clone(SELECTORS[selector]), clone(RULES[rule]), **params
+    )
+
+
+def same_verdict(one, other):
+    np.testing.assert_array_equal(one.annotated_indices_, other.annotated_indices_)
+    assert one.winner_ == other.winner_
+    assert one.risk_ == other.risk_
+    assert one.termination_condition_ == other.termination_condition_
+    for name, values in one.path_.items():
+        np.testing.assert_array_equal(other.path_[name], values)
+
+
+# Number of wins, of t draws from 800, at which the risk falls below 0.2.
+CRITICAL = {
+    5: 4, 6: 5, 7: 6, 8: 6, 10: 7, 15: 10, 20: 13,
+    30: 18, 50: 29, 100: 55, 150: 81, 200: 106,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("draws", CRITICAL)
+def test_critical_counts_of_the_hypergeometric_rule(draws):
+    rule = HypergeometricRule(risk=0.2)
+    for wins in range(draws // 2 + 1, draws + 1):
+        for other in (0, -1) if 2 * wins > draws else ():
+            preferences = np.full(draws, other)
+            preferences[:wins] = 1
+            if winner(preferences) == 1:
+                assert rule.assess(preferences, 800).stop == (wins >= CRITICAL[draws])
+
+
+@given(seeds, st.integers(1, 30), st.integers(0, 30))
+def test_hypergeometric_risk_equals_the_definition(seed, n_draws, n_more):
+    preferences = np.random.default_rng(seed).integers(-1, 2, size=n_draws)
+    n_examples = n_draws + n_more
+    leader = winner(preferences)
+    wins = int(np.sum(preferences == leader))
+    decided = int(np.count_nonzero(preferences))
+    for ties, draws, pool in (
+        ("draw", n_draws, n_examples),
+        ("drop", decided, max(decided, round(n_examples * decided / n_draws))),
+    ):
+        assessed = HypergeometricRule(ties=ties).assess(preferences, n_examples)
+        assert assessed.leader == leader
+        half = pool // 2
+        expected = sum(
+            math.comb(half, w) * math.comb(pool - half, draws - w)
+            for w in range(wins, min(half, draws) + 1)
+        ) / math.comb(pool, draws)
+        assert assessed.risk == pytest.approx(expected if leader else 1.0, abs=1e-12)
+        mirrored = HypergeometricRule(ties=ties).assess(-preferences, n_examples)
+        assert mirrored == assessed._replace(leader=-leader)
+
+
+def wealth_from_the_definition(x, n):
+    """The largest mean wealth of bets that the mean of x is above one half."""
+    bets = [(j + 0.5) / 100 for j in range(100)]
+    wealth, largest, total = [1.0] * 100, 1.0, 0.0
+    for t, value in enumerate(x):
+        mean = (n / 2 - total) / (n - t)
+        total += value
+        if total > n / 2:
+            return math.inf
+        if 0 < mean < 1:
+            wealth = [
+                w * (1 + b * (value - mean) / mean)
+                for w, b in zip(wealth, bets, strict=True)
+            ]
+        largest = max(largest, sum(wealth) / 100)
+    return largest
+
+
+@given(seeds, st.integers(1, 25), st.integers(0, 20), st.booleans())
+def test_betting_wealth_equals_the_definition(seed, n_draws, n_more, graded):
+    rng = np.random.default_rng(seed)
+    preferences = rng.choice([-1, 0, 1, 1], size=n_draws).astype(float)
+    if graded:
+        preferences *= rng.uniform(size=n_draws)
+    n = n_draws + n_more
+    for_a = wealth_from_the_definition((1 + preferences) / 2, n)
+    for_b = wealth_from_the_definition((1 - preferences) / 2, n)
+    assessed = BettingRule(alpha=0.05).assess(preferences, n)
+    assert assessed.risk == pytest.approx(min(1, 1 / max(for_a, for_b)), rel=1e-9)
+    if assessed.stop:
+        assert assessed.leader == (1 if for_a > for_b else -1)
+        assert max(for_a, for_b) > 20
+    mirrored = BettingRule(alpha=0.05).assess(-preferences, n)
+    assert mirrored.risk == pytest.approx(assessed.risk, rel=1e-9)
+
+
+def test_betting_wealth_is_a_martingale_at_equality():
+    # All orders of a small tied pool: the mean of the final wealth is 1 exactly.
+    pool = [1.0, 1.0, 0.0, 0.0, 0.5, 0.5]
+    totals = []
+    for order in itertools.permutations(pool):
+        wealth, total = np.ones(100), 0.0
+        bets = (np.arange(100) + 0.5) / 100
+        for t, x in enumerate(order[:4]):
+            mean = (3 - total) / (6 - t)
+            total += x
+            if 0 < mean < 1:
+                wealth = wealth * (1 + bets * (x - mean) / mean)
+        totals.append(wealth.mean())
+    assert np.mean(totals) == pytest.approx(1, rel=1e-12)
+
+
+def pool_of(n, ties, ahead):
+    """Preferences in which B wins `ahead` examples more than A."""
+    n_ties = round(n * ties)
+    n_ties += (n - n_ties - ahead) % 2
+    wins_a = (n - n_ties - ahead) // 2
+    return np.repeat([1.0, 0.0, -1.0], [wins_a, n_ties, wins_a + ahead])
+
+
+@pytest.mark.parametrize("ties", [0.0, 0.3, 0.7])
+@pytest.mark.parametrize("ahead", [0, 1])
+def test_betting_rule_keeps_its_promise(ties, ahead):
+    alpha, runs, n = 0.1, 2000, 100
+    y = pool_of(n, ties, ahead)
+    assert y.sum() == -ahead
+    rule = BettingRule(alpha)
+    rng = np.random.default_rng(7)
+    named = {1: 0, 0: 0, -1: 0}
+    for _ in range(runs):
+        order = rng.permutation(y)
+        # The risk never rises while one side leads, so the last look before the
+        # pool is exhausted tells whether any earlier one named a winner.
+        sides = [rule.assess(order[: n - 1], n)]
+        named[sides[0].leader if sides[0].stop else 0] += 1
+        if sides[0].stop:
+            first = next(
+                a for a in (rule.assess(order[:t], n) for t in range(1, n)) if a.stop
+            )
+            named[sides[0].leader] -= 1
+            named[first.leader] += 1
+    if ahead:
+        error = 3 * math.sqrt(alpha * (1 - alpha) / runs)
+        assert named[1] / runs <= alpha + error
+    else:
+        error = 3 * math.sqrt(2 * alpha * (1 - 2 * alpha) / runs)
+        assert (named[1] + named[-1]) / runs <= 2 * alpha + error
+
+
+def test_betting_rule_refuses_an_order_that_is_not_random():
+    X, y = make_preference_pool(100, random_state=0)
+    for name in ("diffuse", "kmeans", "norm"):
+        with pytest.raises(ValueError, match=r"RandomSelector\(\)"):
+            PreferenceComparison(clone(SELECTORS[name]), BettingRule()).fit(X, y)
+    PreferenceComparison(RandomSelector(random_state=0), BettingRule()).fit(X, y)
+
+
+def test_betting_rule_needs_preferences_between_minus_one_and_one():
+    X, y = make_preference_pool(50, random_state=0)
+    comparison = PreferenceComparison(RandomSelector(random_state=0), BettingRule())
+    comparison.start(X)
+    first, second, third = comparison.ask(3)
+    with pytest.raises(ValueError, match=r"preferences hold 3 in row 1"):
+        comparison.tell([first, second, third], [1, 3, 0])
+    assert comparison.n_annotations_ == 1
+    np.testing.assert_array_equal(comparison.ask(1), [second])
+    comparison.tell(second, -1)
+    assert comparison.n_annotations_ == 3
+    # Other rules take any finite number.
+    PreferenceComparison().fit(X, 100 * y)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS, ids="-".join)
+@settings(max_examples=settings.default.max_examples // 4)
+@given(seed=seeds, batch=st.integers(1, 7))
+def test_ask_and_tell_in_any_order_is_one_fit(pairing, seed, batch, tmp_path_factory):
+    rng = np.random.default_rng(seed)
+    X, y = make_preference_pool(
+        int(rng.integers(1, 60)),
+        winning_distance=float(rng.choice([-0.5, 0.0, 0.3])),
+        identical_rate=0.2,
+        random_state=rng.integers(2**31),
+    )
+    params = {"min_annotations": int(rng.integers(1, 6)), "max_annotations": 40}
+    whole = comparison_of(pairing, **params).fit(X, y)
+    step = comparison_of(pairing, **params).start(X)
+    path = tmp_path_factory.mktemp("saved") / "log.jsonl"
+    while len(rows := step.ask(batch)):
+        rows = rng.permutation(rows)[: rng.integers(1, len(rows) + 1)]
+        step.tell(rows, y[rows])
+        if rng.uniform() < 0.3:
+            step.save(path)
+            step = comparison_of(pairing, **params).load(path, X)
+    same_verdict(step, whole)
+    called = comparison_of(pairing, **params, batch_size=batch)
+    same_verdict(called.fit(X, lambda rows: y[rows]), whole)
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS, ids="-".join)
+@settings(max_examples=settings.default.max_examples // 4)
+@given(seed=seeds)
+def test_swapping_a_and_b_mirrors_the_verdict(pairing, seed):
+    X, y = make_preference_pool(40, winning_distance=0.3, random_state=seed)
+    one = comparison_of(pairing).fit(X, y)
+    other = comparison_of(pairing).fit(-X, -y)
+    assert other.winner_ == -one.winner_
+    assert other.risk_ == one.risk_
+    np.testing.assert_array_equal(other.annotated_indices_, one.annotated_indices_)
+    np.testing.assert_array_equal(other.path_["A"], one.path_["B"])
+
+
+@pytest.mark.parametrize("pairing", PAIRINGS, ids="-".join)
+@settings(max_examples=settings.default.max_examples // 4)
+@given(seed=seeds, n=st.integers(1, 30))
+def test_exhausted_pool_gives_the_exact_verdict(pairing, seed, n):
+    y = np.random.default_rng(seed).integers(-1, 2, size=n)
+    X = np.random.default_rng(seed).normal(size=(n, 2))
+    comparison = comparison_of(pairing, min_annotations=n, max_annotations=n).fit(X, y)
+    assert comparison.termination_condition_ == "all_annotated"
+    assert comparison.winner_ == winner(y)
+    assert comparison.risk_ == 0
+    assert sorted(comparison.annotated_indices_) == list(range(n))
+    assert comparison.score(X, y) == (1.0 if winner(y) else 0.5)
+
+
+def test_why_a_comparison_ends():
+    X, y = make_preference_pool(100, winning_distance=0.9, tie_rate=0, random_state=0)
+    clear = PreferenceComparison().fit(X, y)
+    assert clear.termination_condition_ == "stopping_rule"
+    assert clear.winner_ == 1
+    assert clear.risk_ < 0.2
+    ties = np.zeros(100)
+    unclear = PreferenceComparison(max_annotations=20).fit(X, ties)
+    assert unclear.termination_condition_ == "max_annotations"
+    assert (unclear.winner_, unclear.n_annotations_) == (0, 20)
+    assert unclear.score(X, y) == 0.5
+    fixed = PreferenceComparison(None, FixedBudget(), max_annotations=20).fit(X, y)
+    assert fixed.termination_condition_ == "max_annotations"
+    assert (fixed.winner_, fixed.n_annotations_, fixed.risk_) == (1, 20, None)
+    assert np.isnan(fixed.path_["risk"]).all()
+
+
+def test_only_the_rows_asked_for_are_read():
+    X, y = make_preference_pool(100, winning_distance=0.6, random_state=0)
+    whole = PreferenceComparison().fit(X, y)
+    few = np.full(100, np.nan)
+    few[whole.annotated_indices_] = y[whole.annotated_indices_]
+    same_verdict(PreferenceComparison().fit(X, few), whole)
+    words = np.array(["?"] * 100, dtype=object)
+    words[whole.annotated_indices_] = y[whole.annotated_indices_]
+    same_verdict(PreferenceComparison().fit(X, words), whole)
+
+
+@pytest.mark.parametrize("bad", [np.nan, None, "A", "1", np.inf, [1, 2], 1j], ids=repr)
+def test_bad_answer_loses_nothing(bad):
+    X, y = make_preference_pool(60, random_state=0)
+    whole = PreferenceComparison(RandomSelector(random_state=0)).fit(X, y)
+    calls = 0
+
+    def oracle(rows):
+        nonlocal calls
+        calls += 1
+        answers = list(y[rows])
+        if calls == 3:
+            answers[0] = bad
+        return answers
+
+    comparison = PreferenceComparison(RandomSelector(random_state=0))
+    with pytest.raises(ValueError, match=r"the preference of row .* is"):
+        comparison.fit(X, oracle)
+    assert comparison.n_annotations_ == 6
+    assert comparison.termination_condition_ == "in_progress"
+    same_verdict(comparison.resume(oracle), whole)
+
+
+def test_good_answers_of_a_batch_with_a_bad_one_are_kept():
+    X, _ = make_preference_pool(60, random_state=0)
+    comparison = PreferenceComparison().start(X)
+    rows = comparison.ask(4)
+    with pytest.raises(ValueError, match=f"row {rows[0]} is nan"):
+        comparison.tell(rows, [np.nan, 1, 0, 1])
+    assert comparison.n_annotations_ == 0
+    np.testing.assert_array_equal(comparison.ask(1), rows[:1])
+    comparison.tell(rows[0], 1)
+    assert comparison.n_annotations_ == 4
+
+
+def test_oracle_that_raises_loses_nothing(tmp_path):
+    X, y = make_preference_pool(60, random_state=0)
+    whole = PreferenceComparison().fit(X, y)
+
+    def fails(rows):
+        if len(rows) == 1:
+            raise ConnectionError("no judge today")
+        return y[rows]
+
+    comparison = PreferenceComparison()
+    with pytest.raises(ConnectionError):
+        comparison.fit(X, fails)
+    assert comparison.n_annotations_ == 5
+    comparison.save(tmp_path / "log.jsonl")
+    resumed = PreferenceComparison().load(tmp_path / "log.jsonl", X)
+    same_verdict(resumed.resume(lambda rows: y[rows]), whole)
+    same_verdict(comparison.resume(y), whole)
+
+
+@pytest.mark.parametrize(
+    ("rows", "preferences", "message"),
+    [
+        ([10**6], [1], "row 1000000 was not asked for"),
+        ([-1], [1], "row -1 was not asked for"),
+        ([0, 1], [1], "1 answers for 2 rows"),
+        ([0.5], [1], "row 0.5 was not asked for"),
+        (["a"], [1], "row a was not asked for"),
+    ],
+)
+def test_bad_rows_are_refused(rows, preferences, message):
+    comparison = PreferenceComparison().start(np.eye(8))
+    with pytest.raises(ValueError, match=message):
+        comparison.tell(rows, preferences)
+    comparison.tell(comparison.ask(), [1])
+    with pytest.raises(ValueError, match="has an answer already"):
+        comparison.tell(comparison.annotated_indices_, [1])
+    for n in (0, 1.5, True):
+        with pytest.raises(ValueError, match="pass an int >= 1"):
+            comparison.ask(n)
+
+
+def test_oracle_with_the_wrong_number_of_answers_is_refused():
+    with pytest.raises(ValueError, match="1 answers for 5 rows"):
+        PreferenceComparison().fit(np.eye(8), lambda rows: 1.0)
+
+
+def test_saved_comparison_is_readable_and_guarded(tmp_path):
+    X, y = make_preference_pool(60, random_state=0)
+    path = tmp_path / "log.jsonl"
+    comparison = PreferenceComparison(RandomSelector(random_state=3)).start(X)
+    rows = comparison.ask(3)
+    comparison.tell(rows, y[rows]).save(path)
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert lines[0]["order"][:3] == rows.tolist()
+    assert lines[0]["random_state"] == "3"
+    assert lines[1:] == [{"row": row, "preference": y[row]} for row in rows.tolist()]
+    with pytest.raises(ValueError, match="fingerprints differ"):
+        clone(comparison).load(path, X + 1e-9)
+    with pytest.raises(ValueError, match="fingerprints differ"):
+        clone(comparison).load(path, X[:-1])
+    for params in (
+        {"stopping_rule": HypergeometricRule(risk=0.1)},
+        {"min_annotations": 4},
+        {"selector": DiffUseSelector()},
+        {"selector__random_state": 4},
+    ):
+        with pytest.raises(ValueError, match="was saved with"):
+            clone(comparison).set_params(**params).load(path, X)
+    same_verdict(clone(comparison).load(path, X), comparison)
+
+
+@pytest.mark.parametrize(
+    ("edit", "message"),
+    [
+        (lambda lines: [], "not a saved comparison"),
+        (lambda lines: lines[1:], "not a saved comparison"),
+        (lambda lines: [*lines, "{"], "line 4 is not JSON"),
+        (lambda lines: [*lines, lines[-1]], "line 4 is not the answer"),
+        (lambda lines: [*lines, '{"row": 77, "preference": 1}'], "line 4 is not"),
+        (lambda lines: [*lines, '{"row": 1}'], "line 4 is not"),
+        (lambda lines: [*lines, "3"], "line 4 is not"),
+        (lambda lines: [lines[0].replace('"order"', '"x"')], "no order of distinct"),
+    ],
+)
+def test_damaged_file_is_refused(tmp_path, edit, message):
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    path = tmp_path / "log.jsonl"
+    comparison = PreferenceComparison().start(X)
+    comparison.tell(comparison.ask(2), [1, 0]).save(path)
+    path.write_text("\n".join(edit(path.read_text().splitlines())))
+    with pytest.raises(ValueError, match=message):
+        PreferenceComparison().load(path, X)
+
+
+def test_interrupted_save_keeps_the_old_file(tmp_path, monkeypatch):
+    X = np.random.default_rng(0).normal(size=(10, 2))
+    path = tmp_path / "log.jsonl"
+    comparison = PreferenceComparison().start(X)
+    comparison.save(path)
+    before = path.read_text()
+    monkeypatch.setattr("os.fsync", lambda _: (_ for _ in ()).throw(OSError("full")))
+    comparison.tell(comparison.ask(1), [1])
+    with pytest.raises(OSError, match="full"):
+        comparison.save(path)
+    assert path.read_text() == before
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({"min_annotations": 9, "max_annotations": 8}, "min_annotations=9 is more"),
+        ({"min_annotations": 0}, "'min_annotations' parameter"),
+        ({"selector": "diffuse"}, "'selector' parameter"),
+        ({"stopping_rule": 0.2}, "'stopping_rule' parameter"),
+        ({"stopping_rule": HypergeometricRule(risk=1.5)}, "'risk' parameter"),
+        ({"stopping_rule": HypergeometricRule(ties="split")}, "'ties' parameter"),
+        ({"batch_size": 0}, "'batch_size' parameter"),
+    ],
+)
+def test_parameters_are_checked(params, message):
+    with pytest.raises(ValueError, match=message):
+        PreferenceComparison(**params).fit(np.eye(8), np.ones(8))
+
+
+def test_lengths_and_missing_y():
+    with pytest.raises(ValueError, match="7 preferences for 8 rows"):
+        PreferenceComparison().fit(np.eye(8), np.ones(7))
+    with pytest.raises(ValueError, match="requires y"):
+        PreferenceComparison().fit(np.eye(8), None)
+    comparison = PreferenceComparison().fit(np.eye(8), np.ones(8))
+    with pytest.raises(ValueError, match="inconsistent"):
+        comparison.score(np.eye(8), np.ones(7))
+    with pytest.raises(ValueError, match="NaN in rows 0"):
+        comparison.score(np.eye(8), np.full(8, np.nan))
+
+
+def test_a_rule_of_ones_own():
+    class LeadRule(StoppingRule):
+        decides_at_budget = True
+
+        def __init__(self, lead=3):
+            self.lead = lead
+
+        def assess(self, preferences, n_examples):
+            return Assessment(
+                winner(preferences), None, abs(sum(preferences)) >= self.lead
+            )
+
+    X = np.random.default_rng(0).normal(size=(30, 2))
+    comparison = PreferenceComparison(
+        RandomSelector(random_state=0), LeadRule(), min_annotations=1
+    )
+    assert comparison.fit(X, np.ones(30)).n_annotations_ == 3
+    assert comparison.set_params(stopping_rule__lead=7).fit(X, np.ones(30)).winner_ == 1
+    assert comparison.n_annotations_ == 7
+    with pytest.raises(TypeError, match="define the method assess"):
+        StoppingRule().assess(np.ones(3), 10)
+
+
+def test_verdict_reads_well():
+    X, y = make_preference_pool(100, winning_distance=0.9, tie_rate=0, random_state=0)
+    comparison = PreferenceComparison().fit(X, y)
+    text, html = repr(comparison.verdict_), comparison.verdict_._repr_html_()
+    for part in ("A is better", "5 of 100 examples", "A wins", "risk"):
+        assert part in text
+        assert part in html
+    counts = comparison.verdict_.counts
+    assert sum(counts.values()) == comparison.n_annotations_
+    headlines = {
+        "B is better.": PreferenceComparison().fit(X, -y),
+        "Not decided yet.": PreferenceComparison().start(X),
+        "Inconclusive.": PreferenceComparison(max_annotations=9).fit(X, 0 * y),
+        "Neither is better.": PreferenceComparison().fit(X[:9], 0 * y[:9]),
+    }
+    for headline, comparison in headlines.items():
+        assert comparison.verdict_.headline == headline
+
+
+def test_grid_search_on_differences():
+    X, y = make_preference_pool(200, winning_distance=0.3, random_state=0)
+    comparison = PreferenceComparison(DiffUseSelector(), HypergeometricRule())
+    grid = {
+        "selector__representative": ["centroid", "max_norm"],
+        "selector__clustering": ["ward", "cosine"],
+        "stopping_rule__risk": [0.05, 0.2],
+    }
+    for cv in (
+        SubsampleSplit(4, random_state=0),
+        SubsampleSplit(4, score_on="all", random_state=0),
+        ShuffleSplit(4, random_state=0),
+    ):
+        search = GridSearchCV(comparison, grid, cv=cv).fit(X, y)
+        assert set(np.unique(4 * search.cv_results_["mean_test_score"] * 2)) <= set(
+            range(9)
+        )
+    search = GridSearchCV(
+        comparison,
+        {"stopping_rule__risk": [0.001, 0.4]},
+        cv=SubsampleSplit(4, random_state=0),
+        scoring=LabelCostScorer(cost=0.02),
+    ).fit(X, y)
+    assert search.best_params_ == {"stopping_rule__risk": 0.4}
+
+
+def test_grid_search_on_texts():
+    pairs, y = load_digit_captions(return_X_y=True)
+    pipeline = make_pipeline(
+        PairDifference(TfidfVectorizer()),
+        PreferenceComparison(DiffUseSelector(random_state=0), FixedBudget()),
+    )
+    grid = {
+        "pairdifference__featurizer__sublinear_tf": [True, False],
+        "preferencecomparison__max_annotations": [10, 60],
+    }
+    search = GridSearchCV(
+        pipeline,
+        grid,
+        cv=SubsampleSplit(3, train_size=0.3, random_state=0),
+        scoring=LabelCostScorer(),
+    ).fit(pairs, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+    assert search.best_estimator_[-1].n_annotations_ in (10, 60)
+
+
+@given(
+    seeds, st.integers(1, 50), st.floats(0.01, 1), st.sampled_from(["sample", "all"])
+)
+def test_subsample_split(seed, n, size, score_on):
+    split = SubsampleSplit(3, train_size=size, score_on=score_on, random_state=seed)
+    draws = list(split.split(np.zeros((n, 1))))
+    assert len(draws) == split.get_n_splits() == 3
+    for train, test in draws:
+        assert len(np.unique(train)) == len(train) == max(1, int(size * n))
+        np.testing.assert_array_equal(test, train if score_on == "sample" else range(n))
+    again = list(split.split(np.zeros((n, 1))))
+    np.testing.assert_array_equal(draws[0][0], again[0][0])
+
+
+def test_splitter_and_scorer_check_their_arguments():
+    for params in ({"n_splits": 0}, {"train_size": 0.0}, {"score_on": "rest"}):
+        with pytest.raises(ValueError, match="parameter of SubsampleSplit"):
+            SubsampleSplit(**params)
+    with pytest.raises(ValueError, match="parameter of LabelCostScorer"):
+        LabelCostScorer(cost=-1)
+    X, y = make_preference_pool(60, winning_distance=0.6, random_state=0)
+    scores = cross_val_score(
+        PreferenceComparison(),
+        X,
+        y,
+        cv=SubsampleSplit(2, random_state=0),
+        scoring=LabelCostScorer(0.0),
+    )
+    assert set(scores) <= {0.0, 0.5, 1.0}
+
+
+@given(st.lists(st.sampled_from([-1, 0, 1]), min_size=1), st.sampled_from([-1, 0, 1]))
+def test_success_from_the_definition(preferences, verdict):
+    truth = winner(preferences)
+    if verdict == 0 or truth == 0:
+        assert success(verdict, preferences) == 0.5
+    else:
+        assert success(verdict, preferences) == float(verdict == truth)
+
+
+def test_success_refuses_other_verdicts():
+    for verdict in ("A", 0.5, None, 2):
+        with pytest.raises(ValueError, match="is no winner"):
+            success(verdict, [1])
+
+
+def test_few_judgements_cost_less_and_agree_where_the_pool_is_clear():
+    counts, right = [], []
+    for seed in range(40):
+        X, y = make_preference_pool(300, winning_distance=0.5, random_state=seed)
+        comparison = PreferenceComparison(DiffUseSelector()).fit(X, y)
+        counts.append(comparison.n_annotations_)
+        right.append(comparison.score(X, y))
+    assert np.mean(right) >= 0.8
+    assert np.mean(counts) < 40
