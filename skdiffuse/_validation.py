@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array, column_or_1d
 from sklearn.utils.validation import validate_data
 
 
@@ -47,14 +48,43 @@ def check_finite_rows(values: np.ndarray, name: str, mend: str) -> None:
 
 def check_vectors(estimator: Any, X: Any, *, reset: bool) -> np.ndarray:
     """Validate a 2-d array of finite numbers, as float32 or float64."""
-    X = validate_data(
-        estimator,
-        X,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        reset=reset,
-    )
+    try:
+        X = validate_data(
+            estimator,
+            X,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            reset=reset,
+        )
+    except OverflowError as error:
+        raise ValueError("X holds an integer that no float can hold.") from error
     check_finite_rows(
         X, "X", "drop these rows or fill them in (for example with SimpleImputer)"
     )
     return X
+
+
+def check_labels(y: Any) -> np.ndarray:
+    """Validate labels: a 1-d array of finite numbers, and NaN where there is none."""
+    try:
+        y = check_array(
+            y,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            input_name="y",
+        )
+    except OverflowError as error:
+        raise ValueError("y holds an integer that no float can hold.") from error
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        raise ValueError(
+            f"y holds a word ({error}); labels are numbers, NaN where a row has none "
+            "(for a pandas column: .map({'yes': 1, 'no': 0}))."
+        ) from error
+    y = column_or_1d(y, warn=True)
+    check_finite_rows(
+        np.where(np.isnan(y), 0.0, y), "y", "leave NaN where a row has no label"
+    )
+    return y

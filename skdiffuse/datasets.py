@@ -208,7 +208,7 @@ def make_preference_pool(
     >>> X.shape, round(float(y.mean()), 1)
     ((1000, 20), 0.2)
     """
-    if abs(winning_distance) + tie_rate > 1:
+    if abs(winning_distance) + tie_rate > 1 + 1e-12:
         raise ValueError(
             f"winning_distance={winning_distance} and tie_rate={tie_rate} need more "
             "than all examples; lower one so that their sizes add up to at most 1."
@@ -224,7 +224,8 @@ def make_preference_pool(
     share = 1 - identical_rate
     wins = (1 - tie_rate + winning_distance) / 2 / share
     losses = (1 - tie_rate - winning_distance) / 2 / share
-    # Rates of 0 are reached at a threshold nobody passes.
+    # Rates of 0, up to rounding, are reached at a threshold nobody passes.
+    wins, losses = np.clip([wins, losses], 0, 1)
     upper, lower = np.clip([stats.norm.isf(wins), stats.norm.ppf(losses)], -40, 40)
     noise = rng.normal(size=n_samples)
     y = np.where(noise > upper, 1, np.where(noise < lower, -1, 0))
@@ -232,9 +233,15 @@ def make_preference_pool(
     direction = rng.normal(size=n_features)
     direction /= np.linalg.norm(direction)
     X = rng.normal(size=(n_samples, n_features))
-    X += direction_effect * advantage[:, np.newaxis] * direction
     of_winner = advantage if winning_distance >= 0 else -advantage
-    X *= np.exp(norm_effect * of_winner)[:, np.newaxis]
+    with np.errstate(over="ignore"):
+        X += direction_effect * advantage[:, np.newaxis] * direction
+        X *= np.exp(norm_effect * of_winner)[:, np.newaxis]
+    if not np.isfinite(X).all():
+        raise ValueError(
+            f"direction_effect={direction_effect} and norm_effect={norm_effect} make "
+            "vectors that overflow; lower them."
+        )
     X[identical], y[identical] = 0, 0
     return X, y
 
@@ -308,8 +315,15 @@ def make_judged_pool(
             f"n_labeled={n_labeled} is more than n_samples={n_samples}; label at most "
             "all rows."
         )
-    correlation = np.atleast_1d(np.asarray(judge, dtype=np.float64))
-    if correlation.ndim != 1 or not (np.abs(correlation) <= 1).all():
+    try:
+        correlation = np.atleast_1d(np.asarray(judge, dtype=np.float64))
+    except (TypeError, ValueError, OverflowError):
+        correlation = np.array([])
+    if (
+        correlation.ndim != 1
+        or not len(correlation)
+        or (not (np.abs(correlation) <= 1).all())
+    ):
         raise ValueError(
             f"judge={judge!r} must be one correlation in [-1, 1], or a list of them."
         )

@@ -14,6 +14,8 @@ from skdiffuse._validation import check_finite_rows
 
 __all__ = ["success", "winner", "winning_distance"]
 
+_LARGEST = 1e290
+
 
 def _check_preferences(preferences: Any) -> np.ndarray:
     values = check_array(
@@ -30,10 +32,21 @@ def _check_preferences(preferences: Any) -> np.ndarray:
             "for a tie, -1 where B is (for a pandas column: "
             ".map({'A': 1, 'tie': 0, 'B': -1}))."
         )
-    values = values.astype(np.float64)
+    try:
+        values = values.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"preferences hold something else than numbers: {error}."
+        ) from error
     check_finite_rows(
         values, "preferences", "judge these examples or leave them out of the count"
     )
+    largest = np.abs(values).max()
+    if largest > _LARGEST:
+        raise ValueError(
+            f"preferences hold {largest:.3g}, whose sum may overflow; divide them by a "
+            "constant."
+        )
     return values
 
 

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import BaseCrossValidator, KFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_array, check_random_state, column_or_1d, indexable
+from sklearn.utils import check_random_state, indexable
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
+
+from skdiffuse._validation import check_labels
 
 __all__ = ["LabelCostScorer", "LabeledKFold", "SubsampleSplit"]
 
@@ -113,14 +115,8 @@ class LabeledKFold(BaseCrossValidator):
                 "labelled rows can be split."
             )
         X, y = indexable(X, y)
-        y = check_array(
-            y,
-            ensure_2d=False,
-            dtype=np.float64,
-            ensure_all_finite="allow-nan",
-            input_name="y",
-        )
-        labeled = np.flatnonzero(~np.isnan(column_or_1d(y)))
+        y = check_labels(y)
+        labeled = np.flatnonzero(~np.isnan(y))
         if len(labeled) < self.n_splits:
             raise ValueError(
                 f"n_splits={self.n_splits} is more than the {len(labeled)} labelled "

@@ -161,7 +161,9 @@ class PairDifference(TransformerMixin, BaseEstimator):
         rows_a, rows_b = (
             [number[text] for text in texts] for texts in (outputs_a, outputs_b)
         )
-        difference = vectors[rows_a] - vectors[rows_b]
+        with np.errstate(over="ignore"):
+            difference = vectors[rows_a] - vectors[rows_b]
+        _check_finite(difference, "the difference of the pair in row {0}", outputs_a)
         if sp.issparse(difference):
             difference.eliminate_zeros()
             if not self.sparse_output:
@@ -198,11 +200,11 @@ class PairDifference(TransformerMixin, BaseEstimator):
 
     def _texts(self, X: Any, *, reset: bool) -> tuple[list[str], list[str]]:
         """Check that X holds two texts in each row, and return its columns."""
-        table = _table(X)
+        table, has_names = _table(X)
         # Records the number and the names of the columns; the texts are checked here.
         validate_data(
             self,
-            X if hasattr(X, "columns") else table,
+            X if has_names else table,
             reset=reset,
             skip_check_array=True,
         )
@@ -215,7 +217,8 @@ class PairDifference(TransformerMixin, BaseEstimator):
                 f"{rows_in_words(bad.tolist())}; an output must be a string: drop the "
                 "pairs with a missing output, or put '' where an empty output is meant."
             )
-        outputs_a, outputs_b = ([str(v) for v in column] for column in table.T)
+        # Not str(v): a subclass, such as an enumeration of texts, may say otherwise.
+        outputs_a, outputs_b = ([str.__str__(v) for v in column] for column in table.T)
         return outputs_a, outputs_b
 
     def _vectors(self, texts: list[str]) -> Any:
@@ -227,7 +230,8 @@ class PairDifference(TransformerMixin, BaseEstimator):
         if len(shape) != 2 or shape[0] != len(texts):
             raise ValueError(
                 f"featurizer returned an array of shape {tuple(shape)} for "
-                f"{len(texts)} texts; it must return one row a text, of shape (n_texts, n_features)."
+                f"{len(texts)} texts; it must return one row a text, of shape "
+                "(n_texts, n_features)."
             )
         vectors = check_array(
             vectors,
@@ -237,14 +241,7 @@ class PairDifference(TransformerMixin, BaseEstimator):
             ensure_min_features=0,
             input_name="the featurizer's output",
         )
-        # A sum is NaN or infinite where a term is, whether the row is sparse or not.
-        bad = np.flatnonzero(~np.isfinite(np.asarray(abs(vectors).sum(axis=1)).ravel()))
-        if len(bad):
-            raise ValueError(
-                f"featurizer returned NaN, infinity or overflowing numbers for "
-                f"{len(bad)} texts, the first {texts[bad[0]][:60]!r}; look at what it "
-                "does with them."
-            )
+        _check_finite(vectors, "the vector of the text {1!r}", texts)
         return vectors
 
 
@@ -252,14 +249,39 @@ def _is_pair(row: Any) -> bool:
     return hasattr(row, "__len__") and not isinstance(row, str) and len(row) == 2
 
 
-def _table(X: Any) -> np.ndarray:
-    """Return X as an object array of shape (n, 2), or say what is wrong with it."""
-    if sp.issparse(X) or isinstance(X, str):
+def _check_finite(vectors: Any, what: str, texts: list[str]) -> None:
+    """Raise a ValueError that names the first row with NaN or infinity."""
+    if np.isfinite(vectors.data if sp.issparse(vectors) else vectors).all():
+        return
+    rows = vectors.toarray() if sp.issparse(vectors) else vectors
+    row = np.flatnonzero(~np.isfinite(rows).all(axis=1))[0]
+    raise ValueError(
+        f"featurizer returned NaN, infinity or overflowing numbers: "
+        f"{what.format(row, texts[row][:60])} is not finite; look at what it does "
+        "with it."
+    )
+
+
+def _table(X: Any) -> tuple[np.ndarray, bool]:
+    """Return X as an object array of shape (n, 2), and whether it has column names.
+
+    Raises
+    ------
+    ValueError
+        If X is anything else.
+    """
+    if hasattr(X, "collect"):
+        raise ValueError("X is a lazy frame; pass X.collect().")
+    if sp.issparse(X) or isinstance(X, str) or not hasattr(X, "__len__"):
         raise ValueError(
             f"X is a {type(X).__name__}; pass pairs of texts, of shape (n, 2)."
         )
+    has_names = hasattr(X, "columns") and hasattr(X, "to_numpy")
     if hasattr(X, "to_numpy"):
         X = X.to_numpy()
+    elif hasattr(X, "to_pydict"):
+        # A table of pyarrow iterates over its columns.
+        X = list(zip(*X.to_pydict().values(), strict=True))
     if not isinstance(X, np.ndarray):
         X = list(X)
         ragged = [i for i, row in enumerate(X) if not _is_pair(row)]
@@ -269,11 +291,11 @@ def _table(X: Any) -> np.ndarray:
                 "two texts, the output of A and the output of B."
             )
     table = np.array(X, dtype=object)
-    if len(table) == 0:
+    if table.size == 0:
         raise ValueError("X has no rows; pass at least one pair of outputs.")
     if table.ndim != 2 or table.shape[1] != 2:
         raise ValueError(
             f"X has shape {table.shape}; pass two columns, the output of A and the "
             "output of B (pick them, for example df[['output_a', 'output_b']])."
         )
-    return table
+    return table, has_names

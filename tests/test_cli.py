@@ -1,5 +1,8 @@
 import builtins
 import json
+import os
+import re
+import shlex
 import subprocess
 import sys
 
@@ -509,6 +512,115 @@ def test_reader_that_leaves_is_no_error(captions_file):
     process.stderr.close()
     assert process.wait() == 0
     assert err == b""
+
+
+def test_a_name_is_no_pattern(run, captions_frame, tmp_path):
+    for ending in ("csv", "jsonl", "parquet"):
+        write = f"write_{'ndjson' if ending == 'jsonl' else ending}"
+        getattr(captions_frame, write)(tmp_path / f"g[1].{ending}")
+        getattr(captions_frame.head(2), write)(tmp_path / f"g1.{ending}")
+        path = tmp_path / f"g[1].{ending}"
+        out = run("compare", path, "--oracle", "preference", "--json")[1]
+        assert json.loads(out)["n_pool"] == 300
+        pattern = tmp_path / f"g*.{ending}"
+        assert "is not a file" in run("compare", pattern, "--oracle", "preference")[2]
+
+
+def test_byte_order_mark_is_no_text(run, captions_frame, tmp_path):
+    for ending in ("csv", "jsonl"):
+        path = tmp_path / f"x.{ending}"
+        getattr(captions_frame, "write_csv" if ending == "csv" else "write_ndjson")(
+            path
+        )
+        path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+        columns = ("--output-a", "output_a", "--output-b", "output_b")
+        assert run("compare", path, "--oracle", "preference", *columns)[0] == 0
+
+
+def test_chats_as_inputs_are_written_as_json(run, captions_frame, tmp_path):
+    path = tmp_path / "chat.jsonl"
+    chat = [[{"role": "user", "content": f"é {i}"}] for i in range(300)]
+    captions_frame.with_columns(input=pl.Series(chat)).write_ndjson(path)
+    for ending in ("csv", "jsonl", "parquet"):
+        out = tmp_path / f"out.{ending}"
+        code, _, err = run("select", path, "--out", out, "--budget", 5)
+        assert (code, err) == (0, "")
+    chosen = pl.read_parquet(tmp_path / "out.parquet")
+    assert json.loads(chosen["input"][0]) == chat[chosen["row"][0]]
+
+
+def test_misspelt_input_is_an_error(run, captions_file, tmp_path):
+    arguments = ("--out", tmp_path / "o.csv", "--input", "Input")
+    code, _, err = run("select", captions_file, *arguments)
+    assert code == 2
+    assert "did you mean input?" in err
+
+
+def test_categories_are_texts(run, captions_frame, tmp_path):
+    path = tmp_path / "x.parquet"
+    words = pl.Series(np.array(["B", "tie", "A"])[captions_frame["preference"] + 1])
+    captions_frame.with_columns(
+        pl.col("output_a").cast(pl.Categorical),
+        preference=words.cast(pl.Enum(["A", "B", "tie"])),
+    ).write_parquet(path)
+    code, _, err = run("compare", path, "--oracle", "preference", "--budget", 20)
+    assert (code, err) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "environment",
+    [{"PYTHONIOENCODING": "ascii"}, {"COLUMNS": "10"}, {"PYTHONIOENCODING": "cp1252"}],
+    ids=str,
+)
+def test_any_terminal_shows_the_numbers(tmp_path, environment):
+    path = tmp_path / "ü.csv"
+    judged_frame().rename({"good": "裁", "label": "ラベル"}).write_csv(path)
+    command = [sys.executable, "-m", "skdiffuse", "estimate", str(path)]
+    shown = subprocess.run(
+        [*command, "--label", "ラベル", "--judge", "裁"],
+        capture_output=True,
+        env={**os.environ, **environment},
+        check=False,
+    )
+    assert (shown.returncode, shown.stderr) == (0, b"")
+    assert b"PPI" in shown.stdout
+    assert len(re.findall(rb"0\.\d+ to 0\.\d+", shown.stdout)) == 3
+
+
+def test_closed_streams_are_no_error(captions_file):
+    command = [sys.executable, "-m", "skdiffuse", "compare", str(captions_file)]
+    for redirection, code in ((">&-", 0), ("2>&-", 0)):
+        shell = f"{shlex.join([*command, '--oracle', 'preference'])} {redirection}"
+        done = subprocess.run(shell, shell=True, capture_output=True, check=False)
+        assert done.returncode == code
+        assert done.stderr == b""
+    shell = f"{shlex.join([*command, '--oracle', 'absent'])} 2>&-"
+    done = subprocess.run(shell, shell=True, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
+def test_out_of_memory_is_one_line(run, captions_file, monkeypatch):
+    def fails(*_):
+        raise MemoryError
+
+    monkeypatch.setattr("skdiffuse.cli._embed.difference_vectors", fails)
+    code, _, err = run("compare", captions_file, "--oracle", "preference")
+    assert code == 2
+    assert "--clustering kmeans" in err
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ZeroDivisionError("x")])
+def test_interruption_and_faults_of_ours_are_one_line(
+    run, captions_file, monkeypatch, error
+):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("skdiffuse.cli._embed.difference_vectors", fails)
+    code, out, err = run("compare", captions_file, "--oracle", "preference")
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert "interrupted" in err or "unexpected ZeroDivisionError" in err
 
 
 cells = st.sampled_from(

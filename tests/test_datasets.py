@@ -72,7 +72,21 @@ def test_norm_and_agreement_rise_together_when_the_generator_says_so(distance):
     assert agreement[0.5] > 0.5
 
 
+@pytest.mark.parametrize(
+    ("distance", "ties"), [(0.2, 0.8), (0.1, 0.9), (-0.2, 0.8), (0.3, 0.7), (1, 0)]
+)
+def test_preference_pool_at_the_edge_of_the_possible(distance, ties):
+    X, y = make_preference_pool(
+        2000, winning_distance=distance, tie_rate=ties, random_state=0
+    )
+    assert np.isfinite(X).all()
+    assert set(np.unique(y)) <= {0, int(np.sign(distance))}
+
+
 def test_preference_pool_refuses_the_impossible():
+    for effects in ({"norm_effect": 1000}, {"direction_effect": 1e308}):
+        with pytest.raises(ValueError, match="overflow; lower them"):
+            make_preference_pool(random_state=0, **effects)
     with pytest.raises(ValueError, match="more than all examples"):
         make_preference_pool(winning_distance=0.9, tie_rate=0.2)
     with pytest.raises(ValueError, match="raise tie_rate"):
@@ -108,6 +122,6 @@ def test_judged_pool_blanks_labels_and_changes_nothing_else():
 def test_judged_pool_refuses_the_impossible():
     with pytest.raises(ValueError, match="more than n_samples"):
         make_judged_pool(10, 20)
-    for judge in ([0.5, 1.5], [[0.5]], [np.nan]):
+    for judge in ([0.5, 1.5], [[0.5]], [np.nan], [], ["a"], [10**400]):
         with pytest.raises(ValueError, match=r"in \[-1, 1\]"):
             make_judged_pool(10, 5, judge=judge)

@@ -35,6 +35,9 @@ def test_rounding_does_not_break_a_tie():
         ([True, False], "words or booleans"),
         (np.array([1, "tie"], dtype=object), "words or booleans"),
         (np.array([1, None], dtype=object), "NaN in row 1"),
+        ([1e308, 1e308], "may overflow"),
+        (np.array([10**400], dtype=object), "something else than numbers"),
+        (np.array([[1], [{}]], dtype=object).ravel(), "something else than numbers"),
     ],
 )
 def test_bad_preferences_are_one_clear_error(preferences, message):

@@ -64,6 +64,10 @@ def test_arguments_are_checked():
         next(LabeledKFold().split([[1]]))
     with pytest.raises(ValueError, match="n_splits=5 is more than the 2 labelled"):
         next(LabeledKFold().split([[1]] * 3, [1, np.nan, 2]))
+    with pytest.raises(ValueError, match="infinity in row 1"):
+        next(LabeledKFold(2).split([[1]] * 3, [1, np.inf, 2]))
+    with pytest.raises(ValueError, match="holds a word"):
+        next(LabeledKFold(2).split([[1]] * 2, ["yes", "no"]))
     with pytest.raises(ValueError, match="inconsistent"):
         next(LabeledKFold().split([[1]] * 3, [1, 2]))
     assert "n_splits=3" in repr(LabeledKFold(3))

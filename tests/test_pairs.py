@@ -1,3 +1,4 @@
+import enum
 import pickle
 
 import numpy as np
@@ -194,3 +195,57 @@ def test_renamed_columns_are_refused():
     difference = PairDifference(lengths).fit(frame)
     with pytest.raises(ValueError, match="feature names"):
         difference.transform(frame.rename(columns={"a": "c"}))
+
+
+def test_pyarrow_table_is_read_by_rows():
+    pa = pytest.importorskip("pyarrow")
+    table = pa.table({"a": ["x", "yy"], "b": ["q", "wwwww"]})
+    X = PairDifference(lengths).fit_transform(table)
+    np.testing.assert_array_equal(X[:, 0], [0, -3])
+
+
+def test_subclasses_of_str_are_texts():
+    class Answer(str, enum.Enum):  # noqa: UP042
+        YES = "yes"
+        NO = "no"
+
+    seen = []
+
+    def spy(texts):
+        seen.extend(texts)
+        return lengths(texts)
+
+    PairDifference(spy).fit([[Answer.YES, Answer.NO]]).transform(
+        [[Answer.YES, np.str_("a\ud800")]]
+    )
+    assert seen == ["yes", "yes", "a\ud800"]
+    assert all(type(text) is str for text in seen)
+
+
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_difference_that_overflows_is_an_error(make, dtype):
+    largest = np.finfo(dtype).max
+
+    def featurizer(texts):
+        return make(
+            np.array([[largest if t == "a" else -largest] for t in texts], dtype)
+        )
+
+    with pytest.raises(ValueError, match="difference of the pair in row 1"):
+        PairDifference(featurizer).fit_transform([["a", "a"], ["a", "b"]])
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (None, "NoneType"),
+        (3, "is a int"),
+        (np.array("ab"), "is a ndarray|shape"),
+        (pl.DataFrame({"a": ["x"], "b": ["y"]}).lazy(), r"X.collect\(\)"),
+        (iter(PAIRS), "list_iterator"),
+    ],
+)
+def test_what_is_no_table_is_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        PairDifference(lengths).fit(X)

@@ -380,7 +380,19 @@ def test_arguments_of_the_interval_are_checked(kwargs, name):
         ([[1.0], [2.0]], [np.nan, np.nan], {}, "y has no label"),
         ([[1.0], [2.0]], [1, np.inf], {}, "y contains infinity in row 1; leave NaN"),
         ([[1.0], [2.0]], [1], {}, "inconsistent numbers of samples"),
-        ([[1.0], [2.0]], ["a", "b"], {}, "could not convert"),
+        ([[1.0], [2.0]], ["a", "b"], {}, "y holds a word"),
+        ([[10**400], [2.0]], [1, 2], {}, "no float can hold"),
+        ([[1.0], [2.0]], [10**400, 2], {}, "no float can hold"),
+        ([[1e200], [-1e200], [0.0], [1.0]], [1, 2, 3, np.nan], {}, "overflow"),
+        (
+            [[1e160], [-1e160], [0], [1]],
+            [1, 2, 3, np.nan],
+            {"lam": "ppi++"},
+            "overflow",
+        ),
+        ([[1.0], [2.0]], [1, np.nan], {"lam": ["a"]}, "has to be a number"),
+        ([[1.0], [2.0]], [1, np.nan], {"lam": np.array(1j)}, "has to be a number"),
+        ([[1.0], [2.0]], [1, np.nan], {"lam": [10**400]}, "has to be a number"),
         ([[1.0], [2.0]], None, {}, "requires y"),
         ([[1.0], [2.0]], [1, np.nan], {"lam": [1, 2]}, "lam has shape"),
         ([[1.0], [2.0]], [1, np.nan], {"lam": [np.nan]}, "finite"),
@@ -474,3 +486,41 @@ def test_interval_holds_the_rate_of_each_chat_model(real_data):
             low, high = PPIMeanEstimator().fit(X, y).confidence_interval()
             held += low <= refusal.mean() <= high
         assert held >= 90, model
+
+
+@pytest.mark.parametrize(
+    "weight", [np.ones(3), np.ones((100, 2)), "ab", 1.0, np.zeros(100)]
+)
+def test_bad_weights_of_the_score_are_refused(weight):
+    X, y = make_judged_pool(100, 30, random_state=0)
+    with pytest.raises(ValueError, match=r"inconsistent|1d|convert|weight"):
+        PPIMeanEstimator().fit(X, y).score(X, y, sample_weight=weight)
+
+
+def test_predictions_and_scores_that_overflow_are_refused():
+    X, y = make_judged_pool(100, 30, random_state=0)
+    estimator = PPIMeanEstimator(2.0).fit(X, y)
+    with pytest.raises(ValueError, match="prediction contains infinity in row 1"):
+        estimator.predict([[0.5], [1.7e308]])
+    with pytest.raises(ValueError, match="overflow"):
+        estimator.score(X[:3], [0, 1e200, 1])
+
+
+@pytest.mark.parametrize("method", ["normal", "t", "wilson"])
+@pytest.mark.parametrize("level", [1e-17, 1e-300, 0.5, 1 - 1e-16])
+def test_levels_near_zero_and_one_are_finite(method, level):
+    X, y = make_judged_pool(100, 30, random_state=0)
+    for estimator in (PPIMeanEstimator().fit(X, y), PPIMeanEstimator().fit(X, 0 * y)):
+        for alternative in ("two-sided", "less", "greater"):
+            low, high = estimator.confidence_interval(
+                level, method=method, alternative=alternative
+            )
+            assert not np.isnan([low, high]).any()
+            assert np.isfinite([low, high]).sum() >= 1
+            assert low <= high
+
+
+def test_wilson_with_almost_no_information_is_everything():
+    X, y = make_judged_pool(100, 30, random_state=0)
+    low, high = PPIMeanEstimator(1.0).fit(X * 1e100, y).confidence_interval()
+    assert (low, high) == pytest.approx((0, 1), abs=1e-9)

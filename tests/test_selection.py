@@ -3,6 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
+from scipy.stats import chisquare
 from sklearn.cluster import (
     DBSCAN,
     AgglomerativeClustering,
@@ -21,7 +22,7 @@ from strategies import (
     seeds,
 )
 
-from skdiffuse import DiffUseSelector
+from skdiffuse import DiffUseSelector, NormSelector, RandomSelector
 from skdiffuse.datasets import make_preference_pool
 from skdiffuse.metrics import winning_distance
 
@@ -348,3 +349,84 @@ def test_chosen_differences_overstate_the_winning_distance():
     error = bias.std(axis=1) / np.sqrt(200)
     assert bias[0].mean() > 5 * error[0]
     assert abs(bias[1].mean()) < 3 * error[1]
+
+
+@pytest.mark.parametrize("clustering", ["ward", "kmeans", AgglomerativeClustering()])
+def test_changing_x_after_fit_changes_nothing(clustering):
+    X, _ = make_preference_pool(n_samples=40, random_state=0)
+    selector = DiffUseSelector(4, clustering=clustering, random_state=0).fit(X)
+    before = selector.select(7), selector.annotation_order()
+    X[:] = 0
+    np.testing.assert_array_equal(selector.select(7), before[0])
+    np.testing.assert_array_equal(selector.annotation_order(), before[1])
+
+
+@pytest.mark.parametrize(("dtype", "scale"), [(np.float64, 1e200), (np.float32, 1e30)])
+def test_distances_do_not_overflow_before_they_must(dtype, scale):
+    X = np.array([[1.0], [-1.0], [0.0]], dtype) * dtype(scale)
+    distances = DiffUseSelector(3).fit(X).transform(X)
+    expected = np.abs(X - X.T)
+    np.testing.assert_allclose(distances, expected, rtol=1e-6)
+    assert distances.dtype == dtype
+    largest = np.array([[1.0], [-1.0]], dtype) * np.finfo(dtype).max
+    with pytest.raises(ValueError, match="divide X by a constant"):
+        DiffUseSelector(2).fit(largest).transform(largest)
+
+
+def test_own_clusterer_never_sees_squares_that_overflow():
+    X = np.random.default_rng(0).normal(size=(10, 2)) * 1e300
+    with pytest.raises(ValueError, match="overflow float64"):
+        DiffUseSelector(2, clustering=KMeans()).fit(X)
+
+
+@pytest.mark.parametrize("clusterer", [Birch(), AgglomerativeClustering()])
+def test_one_cluster_needs_no_clusterer(clusterer):
+    assert (
+        DiffUseSelector(3, clustering=clusterer).fit(np.ones((4, 2))).n_selected_ == 1
+    )
+    assert DiffUseSelector(3, clustering=clusterer).fit([[1.0]]).n_selected_ == 1
+
+
+def test_parameters_set_after_fit_wait_for_the_next_fit():
+    X, _ = make_preference_pool(n_samples=40, random_state=0)
+    selector = DiffUseSelector(4, clustering="kmeans", random_state=0).fit(X)
+    before = selector.select(3)
+    selector.set_params(clustering="ward")
+    np.testing.assert_array_equal(selector.select(3), before)
+
+
+def test_integers_that_no_float_can_hold():
+    with pytest.raises(ValueError, match="no float can hold"):
+        DiffUseSelector(2).fit([[10**400], [1]])
+
+
+def test_baselines_from_the_definition():
+    X, _ = make_preference_pool(n_samples=60, identical_rate=0.2, random_state=0)
+    norms = np.linalg.norm(X, axis=1)
+    by_norm = NormSelector(10).fit(X)
+    order = by_norm.annotation_order()
+    np.testing.assert_array_equal(norms[order], np.sort(norms)[::-1])
+    np.testing.assert_array_equal(order[norms[order] == 0], np.flatnonzero(norms == 0))
+    random = RandomSelector(10, random_state=0).fit(X)
+    assert sorted(random.annotation_order()) == list(range(60))
+    assert (random.annotation_order() != np.arange(60)).any()
+    np.testing.assert_array_equal(random.inclusion_probabilities_, 10 / 60)
+    for selector in (by_norm, random):
+        for k in (1, 10, 60, 99):
+            np.testing.assert_array_equal(
+                selector.select(k), np.sort(selector.annotation_order()[:k])
+            )
+        np.testing.assert_array_equal(selector.selected_indices_, selector.select(10))
+    assert by_norm.inclusion_probabilities_ is None
+    uniform = [s.uniform_order_ for s in (random, by_norm, DiffUseSelector(3).fit(X))]
+    assert uniform == [True, False, False]
+
+
+def test_random_order_is_uniform():
+    first = [
+        RandomSelector(random_state=seed).fit(np.eye(4)).annotation_order(2)
+        for seed in range(6000)
+    ]
+    _, counts = np.unique(first, axis=0, return_counts=True)
+    assert len(counts) == 12
+    assert chisquare(counts).pvalue > 1e-3

@@ -16,6 +16,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     try:
         from skdiffuse.cli._app import run
+    except KeyboardInterrupt:
+        print("skdiffuse: error: interrupted", file=sys.stderr)
+        sys.exit(2)
     except ModuleNotFoundError as error:
         if error.name not in _EXTRA:
             raise

@@ -27,6 +27,8 @@ app = typer.Typer(
     "and how often.",
 )
 
+_INTERRUPTED = 130  # what typer returns for Ctrl-C
+
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help=f"The examples: {_files.FORMATS}.")
 ]
@@ -89,8 +91,11 @@ def select(
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
     input_column: Annotated[
-        str, typer.Option("--input", help="Column with the inputs, if there is one.")
-    ] = "input",
+        str | None,
+        typer.Option(
+            "--input", help="Column with the inputs.  [default: input, if any]"
+        ),
+    ] = None,
     selector: SelectorOption = "diffuse",
     clustering: ClusteringOption = "ward",
     representative: RepresentativeOption = "centroid",
@@ -105,13 +110,18 @@ def select(
     """
     _files.check_new(out)
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
+    if input_column is None and "input" in table.columns:
+        input_column = "input"
+    inputs = None
+    if input_column is not None:
+        inputs = _files.as_text(_files.column(table, input_column, "--input"))
     chooser = _selectors.make(selector, budget, clustering, representative, seed)
     with _progress() as stage:
         X = _selectors.vectors(selector, texts_a, texts_b, embedder, seed, stage)
         rows = chooser.fit(X).selected_indices_.tolist()
     chosen = {
         "row": rows,
-        "input": table[input_column][rows] if input_column in table.columns else None,
+        "input": None if inputs is None else inputs[rows],
         "output_a": [texts_a[row] for row in rows],
         "output_b": [texts_b[row] for row in rows],
         "preference": pl.Series([None] * len(rows), dtype=pl.String),
@@ -287,6 +297,8 @@ def root(
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error is one line on stderr and exit code 2."""
     command = typer.main.get_command(app)
+    # A terminal of another encoding shows what it can; a closed stream shows nothing.
+    sys.stdout, sys.stderr = (_lenient(stream) for stream in (sys.stdout, sys.stderr))
     try:
         code = command.main(
             arguments if arguments is None else list(arguments),
@@ -294,6 +306,8 @@ def run(arguments: Sequence[str] | None = None) -> int:
             standalone_mode=False,
         )
         sys.stdout.flush()
+        if code == _INTERRUPTED:
+            return _fail("interrupted")
         return code if isinstance(code, int) else 0
     except (BrokenPipeError, SystemExit):
         # The reader (say, `head`) has left, which rich answers by SystemExit; Python
@@ -304,10 +318,23 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return _fail("interrupted")
     except (ValueError, OSError) as error:
         return _fail(str(error))
+    except MemoryError:
+        return _fail(
+            "out of memory: a tree of n rows takes 4 n² bytes; with many rows give "
+            "--clustering kmeans."
+        )
     except Exception as error:
         if hasattr(error, "format_message"):  # what typer says of the arguments
             return _fail(error.format_message())
         return _fail(f"unexpected {type(error).__name__}: {error}; please report it.")
+
+
+def _lenient(stream: Any) -> Any:
+    if stream is None:
+        return open(os.devnull, "w", encoding="utf-8")
+    if hasattr(stream, "reconfigure"):
+        stream.reconfigure(errors="backslashreplace")
+    return stream
 
 
 def _fail(message: str) -> int:
@@ -319,7 +346,10 @@ def _print(result: dict[str, Any], as_json: bool, show: Callable) -> None:
     if as_json:
         print(json.dumps(result, allow_nan=False))
     else:
-        show(Console(highlight=False), result)
+        console = Console(highlight=False)
+        # Below this width a table has no room for its numbers; the terminal wraps it.
+        console.width = max(console.width, 60)
+        show(console, result)
 
 
 @contextmanager

@@ -1,18 +1,22 @@
 """Files of outputs and labels: read, check, write."""
 
+import codecs
+import io
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import IO
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 
 from skdiffuse._validation import rows_in_words
 
 FORMATS = "a .csv, .jsonl (.ndjson) or .parquet file"
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WORDS = {**_BOOLEANS, "a": 1.0, "b": -1.0, "tie": 0.0}
-_WRITERS: dict[str, Callable[[pl.DataFrame, Path], object]] = {
+_WRITERS: dict[str, Callable[[pl.DataFrame, IO[bytes]], object]] = {
     ".csv": pl.DataFrame.write_csv,
     ".jsonl": pl.DataFrame.write_ndjson,
     ".ndjson": pl.DataFrame.write_ndjson,
@@ -26,21 +30,23 @@ def read_table(path: Path) -> pl.DataFrame:
         raise ValueError(f"{path} is not a file; give {FORMATS}.")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty.")
+    # Bytes, since a name is a pattern to polars; Windows puts a mark before the first.
+    source = io.BytesIO(path.read_bytes().removeprefix(codecs.BOM_UTF8))
     try:
         match path.suffix.lower():
             case ".csv":
-                table = pl.read_csv(path, infer_schema=False)
+                table = pl.read_csv(source, infer_schema=False)
             case ".jsonl" | ".ndjson":
-                table = pl.read_ndjson(path, infer_schema_length=None)
+                table = pl.read_ndjson(source, infer_schema_length=None)
             case ".parquet":
-                table = pl.read_parquet(path)
+                table = pl.read_parquet(source)
             case _:
                 raise ValueError(f"{path} has an unknown ending; give {FORMATS}.")
     except pl.exceptions.PolarsError as error:
         raise ValueError(f"{path} cannot be read: {_reason(path, error)}.") from error
     if table.is_empty():
         raise ValueError(f"{path} has no rows.")
-    return table
+    return table.with_columns(cs.by_dtype(pl.Categorical, pl.Enum).cast(pl.String))
 
 
 def check_new(path: Path) -> None:
@@ -58,7 +64,8 @@ def check_new(path: Path) -> None:
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table in the format of the file's ending; never over a file."""
     check_new(path)
-    _WRITERS[path.suffix.lower()](table, path)
+    with path.open("xb") as file:
+        _WRITERS[path.suffix.lower()](table, file)
 
 
 def column(table: pl.DataFrame, name: str, option: str) -> pl.Series:
@@ -93,6 +100,19 @@ def texts(table: pl.DataFrame, name: str, option: str) -> list[str]:
             'zero); drop these examples, or write "" for an empty output.'
         )
     return series.to_list()
+
+
+def as_text(series: pl.Series) -> pl.Series:
+    """Return a column as text: nested values, such as chats, as JSON."""
+    if not series.dtype.is_nested() and series.dtype != pl.Object:
+        return series.cast(pl.String)
+    values = [
+        value.to_list() if isinstance(value, pl.Series) else value for value in series
+    ]
+    return pl.Series(
+        series.name,
+        [json.dumps(value, ensure_ascii=False, default=str) for value in values],
+    )
 
 
 def numbers(

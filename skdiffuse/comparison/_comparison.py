@@ -446,7 +446,6 @@ class PreferenceComparison(BaseEstimator):
 
     def _assess(self) -> None:
         """Let the answers count in the order of annotation, until the rule stops."""
-        row = None
         try:
             while self.termination_condition_ == "in_progress":
                 row = self._order[len(self._counted)]
@@ -455,7 +454,7 @@ class PreferenceComparison(BaseEstimator):
                 self._count(self._answers[row])
         except ValueError:
             # The rule cannot take this answer; ask for it again.
-            del self._answers[row]
+            del self._answers[self._order[len(self._counted)]]
             raise
         finally:
             self.n_annotations_ = len(self._counted)
@@ -528,6 +527,6 @@ def _as_number(value: Any) -> float | None:
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return None
     return number if np.isfinite(number) else None

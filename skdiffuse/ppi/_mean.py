@@ -7,15 +7,20 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
-from sklearn.utils import check_array, column_or_1d
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
-from skdiffuse._validation import check_finite_rows, check_vectors, rows_in_words
+from skdiffuse._validation import (
+    check_finite_rows,
+    check_labels,
+    check_vectors,
+    rows_in_words,
+)
 from skdiffuse.ppi._intervals import (
     ALTERNATIVES,
     normal_interval,
@@ -172,7 +177,7 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
                 "the target y is None: pass the labels, NaN where a row has none."
             )
         X = check_vectors(self, X, reset=True)
-        y = _check_labels(y)
+        y = check_labels(y)
         _check_same_length(X, y)
         labeled = ~np.isnan(y)
         if not labeled.any():
@@ -189,6 +194,7 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         labels, scores = self._labels, self._scores
         here = Moments.of(scores)
         self.n_labeled_, self.n_unlabeled_ = here.count, pool.count
+        self._refuse_overflow(here.comoment, pool.comoment, _sum_of_squares(labels))
         self.fallback_ = None
         self._n_weights = 0
         self.lambda_ = self._weights(here, pool)
@@ -204,7 +210,9 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         self._residuals = labels - self.classical_mean_
         if pool.count:
             self._residuals = self._residuals - (scores - here.mean) @ self.lambda_
-        self._check_overflow()
+        self._refuse_overflow(
+            self.mean_, self.rectifier_, self.lambda_, self._variance(ddof=0)
+        )
 
     def _weights(self, here: Moments, pool: Moments) -> np.ndarray:
         """Return the weight of each judge column."""
@@ -238,12 +246,11 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
             self._n_weights = rank
         return np.clip(weights, 0, 1) if self.clip else weights
 
-    def _check_overflow(self) -> None:
-        results = [self.mean_, self.rectifier_, *self.lambda_, self._variance(ddof=0)]
-        if not np.isfinite(results).all():
+    def _refuse_overflow(self, *results: Any) -> None:
+        if not all(np.isfinite(result).all() for result in results):
             raise ValueError(
                 "The squares of X or y overflow: the largest values are "
-                f"{np.abs(self._scores).max():.3g} in X and "
+                f"{np.abs(self._scores).max():.3g} in the labelled rows of X and "
                 f"{np.abs(self._labels).max():.3g} in y; divide them by a constant."
             )
 
@@ -422,7 +429,10 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         X = check_vectors(self, X, reset=False)
-        return X @ self.lambda_ + self.rectifier_
+        with np.errstate(over="ignore", invalid="ignore"):
+            predictions = X @ self.lambda_ + self.rectifier_
+        check_finite_rows(predictions, "The prediction", "divide X by a constant")
+        return predictions
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """Return R² of `predict` on the labelled rows.
@@ -449,10 +459,13 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         ValueError
             If no row has a label.
         """
-        y = _check_labels(y)
+        y = check_labels(y)
         labeled = ~np.isnan(y)
         predictions = self.predict(X)
         _check_same_length(predictions, y)
+        if sample_weight is not None:
+            sample_weight = column_or_1d(sample_weight, dtype=np.float64)
+            check_consistent_length(predictions, sample_weight)
         if not labeled.any():
             raise ValueError(
                 "y has no label to score against; use LabeledKFold to split the "
@@ -462,8 +475,15 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         if len(y) == 1:
             return float(y[0] == predictions[0])
         if sample_weight is not None:
-            sample_weight = np.asarray(sample_weight)[labeled]
-        return float(r2_score(y, predictions, sample_weight=sample_weight))
+            sample_weight = sample_weight[labeled]
+        with np.errstate(over="ignore", invalid="ignore"):
+            score = float(r2_score(y, predictions, sample_weight=sample_weight))
+        if not np.isfinite(score):
+            raise ValueError(
+                "R² cannot be computed: the squares of y overflow (divide it by a "
+                "constant), or every weight is zero."
+            )
+        return score
 
     def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
         tags = super().__sklearn_tags__()
@@ -475,21 +495,6 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
         return hasattr(self, "mean_")
 
 
-def _check_labels(y: Any) -> np.ndarray:
-    y = check_array(
-        y,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        input_name="y",
-    )
-    y = column_or_1d(y, warn=True)
-    check_finite_rows(
-        np.where(np.isnan(y), 0.0, y), "y", "leave NaN where a row has no label"
-    )
-    return y
-
-
 def _check_same_length(X: np.ndarray, y: np.ndarray) -> None:
     if len(X) != len(y):
         raise ValueError(
@@ -499,7 +504,14 @@ def _check_same_length(X: np.ndarray, y: np.ndarray) -> None:
 
 
 def _as_weights(lam: Any, n_features: int) -> np.ndarray:
-    weights = np.asarray(lam, dtype=np.float64)
+    try:
+        weights = np.asarray(lam)
+        weights = weights.astype(np.float64, casting="same_kind")
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"lam={lam!r} has to be a number, one number a judge column, 'ols' or "
+            "'ppi++'."
+        ) from error
     if weights.ndim == 0:
         weights = np.full(n_features, float(weights))
     if weights.shape != (n_features,):

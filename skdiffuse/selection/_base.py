@@ -15,7 +15,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
-from skdiffuse._validation import check_vectors
+from skdiffuse._validation import check_finite_rows, check_vectors
 
 
 class BaseSelector(
@@ -174,7 +174,13 @@ class BaseSelector(
         """
         check_is_fitted(self)
         X = check_vectors(self, X, reset=False)
-        return euclidean_distances(X, self.representatives_)
+        both = scaled(np.concatenate([X, self.representatives_]))
+        distances = euclidean_distances(both[: len(X)], both[len(X) :])
+        largest = np.abs(np.concatenate([X, self.representatives_])).max()
+        with np.errstate(over="ignore"):
+            distances = np.ldexp(distances, np.frexp(largest)[1]).astype(X.dtype)
+        check_finite_rows(distances, "The distance", "divide X by a constant")
+        return distances
 
     def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
         tags = super().__sklearn_tags__()

@@ -147,10 +147,13 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         self._differences = Differences(
             vectors, np.linalg.norm(vectors, axis=1), rng.permutation(len(X))
         )
-        self._X = X
-        self._tree: Any = (
-            _TREES[self.clustering](vectors) if self._hierarchical() else None
-        )
+        named = isinstance(self.clustering, str)
+        # A clusterer may depend on the scale, so it sees X itself; the copy is for
+        # `select`, whatever happens to X.
+        self._X = vectors if named else _without_overflow(X.copy())
+        build = _TREES.get(self.clustering) if named else None
+        self._tree: Any = build(vectors) if build else None
+        self._cut_tree = build is not None
         labels = self._clusters(k)
         chosen = self._representatives(labels)
         order = np.argsort(chosen)
@@ -180,23 +183,21 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         zeros_last = np.argsort(self._differences.norms[rest] == 0, kind="stable")
         return np.concatenate([order, rest[zeros_last]])[:n].astype(np.intp)
 
-    def _hierarchical(self) -> bool:
-        return isinstance(self.clustering, str) and self.clustering in _TREES
-
     def _clusters(self, k: int) -> np.ndarray:
         """Label the rows 0, 1, ... by at most `k` clusters."""
-        if self._hierarchical():
+        if self._cut_tree:
             return self._tree.labels(min(k, self._tree.n_distinct))
         k = min(k, len(np.unique(self._X, axis=0)))
-        if self.clustering == "kmeans":
+        if isinstance(self.clustering, str):
             clusterer: Any = KMeans(n_clusters=k, random_state=self._seed)
-            vectors = self._differences.vectors
         else:
-            clusterer, vectors = self._own_clusterer(k), self._X
+            clusterer = self._own_clusterer(k)
+        if k == 1:
+            return np.zeros(len(self._X), dtype=np.intp)
         with warnings.catch_warnings():
             # `n_selected_` says that fewer clusters were found.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            labels = clusterer.fit_predict(vectors)
+            labels = clusterer.fit_predict(self._X)
         return np.unique(labels, return_inverse=True)[1].astype(np.intp)
 
     def _own_clusterer(self, k: int) -> Any:
@@ -220,3 +221,15 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
             np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1]
         )
         return np.array([pick(self._differences, rows) for rows in members])
+
+
+def _without_overflow(X: np.ndarray) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        finite = np.isfinite(np.square(X).sum())
+    if not finite:
+        raise ValueError(
+            f"The squares of X overflow {X.dtype} (largest value "
+            f"{np.abs(X).max():.3g}), and a clusterer of your own sees X as it is; "
+            "divide X by a constant."
+        )
+    return X
