@@ -42,7 +42,8 @@ def read_table(path: Path) -> pl.DataFrame:
                 table = pl.read_parquet(source)
             case _:
                 raise ValueError(f"{path} has an unknown ending; give {FORMATS}.")
-    except pl.exceptions.PolarsError as error:
+    # RuntimeError is what older polars raises.
+    except (pl.exceptions.PolarsError, RuntimeError) as error:
         raise ValueError(f"{path} cannot be read: {_reason(path, error)}.") from error
     if table.is_empty():
         raise ValueError(f"{path} has no rows.")

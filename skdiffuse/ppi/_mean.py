@@ -476,13 +476,15 @@ class PPIMeanEstimator(RegressorMixin, BaseEstimator):
             return float(y[0] == predictions[0])
         if sample_weight is not None:
             sample_weight = sample_weight[labeled]
+            if not sample_weight.sum() > 0:
+                raise ValueError(
+                    "sample_weight has no positive sum over the labelled rows; leave it "
+                    "out, or give some of them a weight."
+                )
         with np.errstate(over="ignore", invalid="ignore"):
             score = float(r2_score(y, predictions, sample_weight=sample_weight))
         if not np.isfinite(score):
-            raise ValueError(
-                "R² cannot be computed: the squares of y overflow (divide it by a "
-                "constant), or every weight is zero."
-            )
+            raise ValueError("The squares of y overflow; divide it by a constant.")
         return score
 
     def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
