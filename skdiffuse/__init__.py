@@ -8,7 +8,12 @@ from skdiffuse.comparison import (
 )
 from skdiffuse.model_selection import LabelCostScorer, LabeledKFold, SubsampleSplit
 from skdiffuse.pairs import PairDifference
-from skdiffuse.ppi import PPIMeanEstimator
+from skdiffuse.ppi import (
+    PoolMoments,
+    PPIMeanEstimator,
+    RidgePPIMeanEstimator,
+    SigmoidPPIMeanEstimator,
+)
 from skdiffuse.selection import DiffUseSelector, NormSelector, RandomSelector
 
 __version__ = "0.1.0"
@@ -23,8 +28,11 @@ __all__ = [
     "NormSelector",
     "PPIMeanEstimator",
     "PairDifference",
+    "PoolMoments",
     "PreferenceComparison",
     "RandomSelector",
+    "RidgePPIMeanEstimator",
+    "SigmoidPPIMeanEstimator",
     "SubsampleSplit",
     "__version__",
 ]

@@ -5,6 +5,7 @@ number in between is a graded preference.
 """
 
 import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,10 @@ def _check_preferences(preferences: Any) -> np.ndarray:
         input_name="preferences",
     )
     values = column_or_1d(values)
-    if values.dtype == bool or any(isinstance(v, str | bool) for v in values.tolist()):
+    if values.dtype.kind in "bSU" or (
+        values.dtype == object
+        and any(isinstance(value, str | bool | np.bool_) for value in values)
+    ):
         raise ValueError(
             "preferences hold words or booleans; write numbers: 1 where A is better, 0 "
             "for a tie, -1 where B is (for a pandas column: "
@@ -82,10 +86,13 @@ def winner(preferences: Any) -> int:
     >>> winner([1, 0, -1])
     0
     """
-    values = _check_preferences(preferences)
+    return sign_of_sum(_check_preferences(preferences))
+
+
+def sign_of_sum(values: np.ndarray) -> int:
+    """Return the sign of a sum of finite numbers; 0 if rounding could explain it."""
     total = math.fsum(values)
-    # Graded preferences such as 0.1 are rounded where they are written down: a sum
-    # within that rounding is a tie.
+    # Graded preferences such as 0.1 are rounded where they are written down.
     if abs(total) <= np.finfo(np.float64).eps * math.fsum(np.abs(values)):
         return 0
     return 1 if total > 0 else -1
@@ -160,7 +167,7 @@ def success(verdict: int, preferences: Any) -> float:
     >>> success(1, [1, 1, -1]), success(-1, [1, 1, -1]), success(0, [1, 1, -1])
     (1.0, 0.0, 0.5)
     """
-    if verdict not in (-1, 0, 1):
+    if not isinstance(verdict, Real) or verdict not in (-1, 0, 1):
         raise ValueError(
             f"verdict={verdict!r} is no winner; pass 1 (A), -1 (B) or 0 (inconclusive)."
         )

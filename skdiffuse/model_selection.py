@@ -244,7 +244,8 @@ class SubsampleSplit(BaseCrossValidator):
             The same rows, or all.
         """
         n_samples = len(indexable(X)[0])
-        size = max(1, int(self.train_size * n_samples))
+        # 0.29 * 100 is a little less than 29.
+        size = max(1, int(self.train_size * n_samples + 1e-9))
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             train = np.sort(rng.permutation(n_samples)[:size])
@@ -305,7 +306,11 @@ class LabelCostScorer:
         float
             Success (1, 0.5 or 0) less `cost` times the number of annotations.
         """
-        comparison = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+        comparison = estimator
+        while not hasattr(comparison, "n_annotations_"):
+            # The last step of a pipeline, or what a search has found.
+            is_pipeline = isinstance(comparison, Pipeline)
+            comparison = comparison[-1] if is_pipeline else comparison.best_estimator_
         return estimator.score(X, y) - self.cost * comparison.n_annotations_
 
     def __repr__(self) -> str:

@@ -147,7 +147,7 @@ def test_compare_says_the_same_to_people(run, captions_file):
     code, text, _ = run("compare", captions_file, "--oracle", "preference")
     assert code == 0
     assert "examples" in text
-    assert "not rates" in text
+    assert "not win rates" in text
 
 
 def test_graded_preferences(run, captions_frame, captions_file):
@@ -221,7 +221,10 @@ def test_compare_is_the_comparison_of_python(run, captions_file, arguments, para
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rule", "betting", "--selector", "diffuse"], "uniformly random order"),
+        (["--rule", "betting", "--selector", "diffuse"], "drop --selector"),
+        (["--rule", "betting", "--ties", "drop"], "drop --ties"),
+        (["--budget", "9", "--ties", "drop"], "--budget"),
+        (["--budget", "9", "--max-annotations", "8"], "--max-annotations may say"),
         (["--budget", "9", "--rule", "fixed"], "--budget"),
         (["--budget", "9", "--risk", "0.1"], "--budget"),
         (["--rule", "fixed", "--risk", "0.1"], "drop --risk"),
@@ -246,13 +249,13 @@ def test_notes_warn_of_what_a_verdict_cannot_say(run, captions_frame, captions_f
 
     zeros_for_b = captions_frame.with_columns(p=(pl.col("preference") > 0).cast(int))
     assert "0 is a tie" in notes(zeros_for_b, "--budget", "100")
-    equal = captions_frame.with_columns(output_a=pl.col("output_b"), p=pl.lit("B"))
-    assert "nothing to compare" in notes(equal, "--budget", "100")
+    selected = captions_frame.with_columns(row=pl.lit(1), p=pl.col("preference"))
+    assert "outside the file" in notes(selected, "--budget", "100")
     ties = captions_frame.with_columns(p=pl.lit("tie"))
     assert "--ties drop" in notes(ties, "--max-annotations", "20")
     assert "are not ties" in notes(ties, "--budget", "20")
-    assert "not rates" in notes(ties, "--budget", "20")
-    assert "not rates" not in notes(ties, "--budget", "20", "--selector", "random")
+    assert "not win rates" in notes(ties, "--budget", "20")
+    assert "not win rates" not in notes(ties, "--budget", "20", "--selector", "random")
 
 
 def test_booleans_are_no_preferences(run, captions_frame, captions_file):
@@ -275,7 +278,27 @@ def test_select_takes_other_selectors(run, captions_file, tmp_path):
     assert rows["random"]["selected"] != rows["norm"]["selected"]
     # Fewer pairs differ than were asked for, and the answer says why.
     assert rows["diffuse"]["n_selected"] < 200
-    assert "equal ones need one judgement" in rows["diffuse"]["notes"][0]
+    assert "distinct differences" in rows["diffuse"]["notes"][0]
+
+
+def test_equal_outputs_are_nothing_to_compare(run, captions_file):
+    arguments = ("--oracle", "preference", "--output-a", "output_b")
+    code, _, err = run("compare", captions_file, *arguments)
+    assert code == 2
+    assert "equal outputs in every row" in err
+
+
+def test_way_from_selection_to_verdict_has_no_risk(run, captions_file, tmp_path):
+    chosen, judged = tmp_path / "chosen.csv", tmp_path / "judged.csv"
+    run("select", captions_file, "--budget", 20, "--out", chosen)
+    frame = pl.read_csv(chosen).with_columns(preference=pl.lit("A"))
+    frame.write_csv(judged)
+    arguments = ("--oracle", "preference", "--budget", 20)
+    result = json.loads(run("compare", judged, *arguments, "--json")[1])
+    assert (result["winner"], result["n_annotations"]) == ("A", len(frame))
+    assert result["risk"] is None
+    assert any("outside the file" in note for note in result["notes"])
+    assert "risk" not in run("compare", judged, *arguments)[1]
 
 
 @pytest.mark.parametrize(
@@ -382,7 +405,7 @@ BAD_FILES = {
     "list.jsonl": ('{"output_a": ["x"], "output_b": "y", "p": 1}\n', "instead of text"),
     "oracle.csv": ("output_a,output_b\nx,y\n", "no column 'p'"),
     "word.csv": ("output_a,output_b,p\nx,y,better\n", "'better' in row 0"),
-    "void.csv": ('output_a,output_b,p\n"","",1\n', "every output is empty"),
+    "void.csv": ('output_a,output_b,p\n"","",1\n', "equal outputs in every row"),
 }
 
 

@@ -31,18 +31,25 @@ def from_verdict(verdict: Verdict, selected: np.ndarray) -> dict[str, Any]:
 
 
 def notes_on_verdict(
-    verdict: Verdict, *, all_equal: bool, random_sample: bool, ties_are_draws: bool
+    verdict: Verdict,
+    *,
+    random_sample: bool,
+    ties_are_draws: bool,
+    selected_before: bool,
 ) -> list[str]:
     """Return what a reader should know before trusting a verdict."""
     notes = []
     counts = verdict.counts
     if not random_sample:
         notes.append(
-            "These examples were chosen, or their number was, to find the winner; "
-            "their shares are not rates."
+            "The shares of the votes are not win rates: the examples, or their number, "
+            "were chosen to find the winner."
         )
-    if all_equal:
-        notes.append("All pairs have equal outputs, so there is nothing to compare.")
+    if selected_before:
+        notes.append(
+            "The file has a column row, as the command select writes it: then the "
+            "examples outside the file were not judged, and nothing here counts them."
+        )
     if counts["B"] == 0 and counts["A"] and counts["tie"]:
         notes.append(
             "No judged example is won by B. If 0 stands for B in your column, write -1 "
@@ -50,7 +57,9 @@ def notes_on_verdict(
         )
     if ties_are_draws and verdict.headline == "Inconclusive." and counts["tie"]:
         notes.append(
-            "A tie counted as a draw that nobody wins; --ties drop leaves ties out."
+            "The risk counts ties against the leader; it is not the chance that the "
+            "leader is worse. --ties drop leaves ties out; --rule betting has a "
+            "guarantee."
         )
     decided = counts["A"] + counts["B"]
     if verdict.termination_condition == "max_annotations" and decided < 5:
@@ -65,8 +74,8 @@ def notes_on_selection(n_selected: int, budget: int, n_pool: int) -> list[str]:
     if n_selected == n_pool:
         return [f"The file has {n_pool} examples only."]
     return [
-        f"Only {n_selected} pairs differ from each other in another way; equal ones "
-        "need one judgement."
+        f"There are only {n_selected} distinct differences; pairs that differ in the "
+        "same way need one judgement."
     ]
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
-from skdiffuse import FixedBudget, PreferenceComparison
+from skdiffuse import PreferenceComparison
 from skdiffuse.cli import _answers, _demo, _embed, _files, _report, _selectors
 from skdiffuse.comparison import Verdict
 from skdiffuse.metrics import winner
@@ -159,23 +159,25 @@ def compare(
     risk: Annotated[
         float | None,
         typer.Option(
-            help="Stop below this risk of a wrong winner. Default: 0.2, or 0.05 for "
-            "--rule betting."
+            help="Stop when the rule's risk is below this: a rule of thumb (default "
+            "0.2), or a guarantee under --rule betting (default 0.05)."
         ),
     ] = None,
     ties: Annotated[
-        Literal["draw", "drop"],
+        Literal["draw", "drop"] | None,
         typer.Option(
-            help="Under --rule hypergeometric a tie is a draw that nobody wins, or no "
-            "draw at all."
+            help="Under --rule hypergeometric a tie is a draw that nobody wins "
+            "(default), or no draw at all."
         ),
-    ] = "draw",
+    ] = None,
     min_annotations: Annotated[
-        int, typer.Option(min=1, help="Judge at least so many examples.")
-    ] = 5,
+        int | None,
+        typer.Option(min=1, help="Judge at least so many examples. Default: 5."),
+    ] = None,
     max_annotations: Annotated[
-        int, typer.Option(min=1, help="Judge at most so many examples.")
-    ] = 200,
+        int | None,
+        typer.Option(min=1, help="Judge at most so many examples. Default: 200."),
+    ] = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -199,20 +201,34 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Say which of two generators is better from a few judged examples."""
-    if budget is not None and (rule is not None or risk is not None):
+    options = {
+        "--rule": rule,
+        "--risk": risk,
+        "--ties": ties,
+        "--min-annotations": min_annotations,
+        "--max-annotations": max_annotations,
+    }
+    given = [option for option, value in options.items() if value is not None]
+    if budget is not None and given:
         raise ValueError(
-            "--budget judges so many whatever they say; drop --rule/--risk."
+            f"--budget judges so many, whatever {' and '.join(given)} may say; drop "
+            "one of them."
         )
     name = selector or ("random" if rule == "betting" else "diffuse")
+    stopping_rule = _selectors.make_rule(rule, risk, ties, name)
+    most = max_annotations or max(200, min_annotations or 0)
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
+    if texts_a == texts_b:
+        raise ValueError(
+            f"columns {output_a!r} and {output_b!r} have equal outputs in every row, "
+            "so there is nothing to compare; look at --output-a and --output-b."
+        )
     _files.column(table, oracle, "--oracle")
 
     def judge(rows: np.ndarray) -> np.ndarray:
         return _files.preferences(table, oracle, "--oracle", rows)
 
-    chooser = _selectors.make(
-        name, budget or max_annotations, clustering, representative, seed
-    )
+    chooser = _selectors.make(name, budget or most, clustering, representative, seed)
     with _progress() as stage:
         X = _selectors.vectors(name, texts_a, texts_b, embedder, seed, stage)
         if budget is not None:
@@ -221,19 +237,19 @@ def compare(
         else:
             comparison = PreferenceComparison(
                 chooser,
-                _selectors.make_rule(rule, risk, ties),
-                min_annotations=min_annotations,
-                max_annotations=max_annotations,
+                stopping_rule,
+                min_annotations=min_annotations or min(5, most),
+                max_annotations=most,
             ).fit(X, judge)
             selected, verdict = comparison.annotated_indices_, comparison.verdict_
     result = _answers.from_verdict(verdict, selected)
     result["notes"] = _answers.notes_on_verdict(
         verdict,
-        all_equal=texts_a == texts_b,
         random_sample=name == "random" and (budget is not None or rule == "fixed"),
         ties_are_draws=budget is None
         and rule in (None, "hypergeometric")
-        and ties == "draw",
+        and ties != "drop",
+        selected_before="row" in table.columns,
     )
     _print(result, as_json, _report.verdict)
 
@@ -381,12 +397,11 @@ def _read_pairs(
 
 
 def _fixed_verdict(answers: np.ndarray, n_examples: int) -> Verdict:
-    """Make a verdict of all answers of a selection, without an order."""
-    whole = len(answers) == n_examples
+    """Make a verdict of all answers of a selection, without an order or a risk."""
     return Verdict(
         winner=winner(answers),
-        termination_condition="all_annotated" if whole else "max_annotations",
-        risk=0.0 if whole else FixedBudget().assess(answers, n_examples).risk,
+        termination_condition="max_annotations",
+        risk=None,
         preferences=answers,
         risks=np.full(len(answers), np.nan),
         n_examples=n_examples,

@@ -170,7 +170,7 @@ def preferences(
         raise ValueError(
             f"column {name!r} holds {what} in {rows_in_words(rows[bad].tolist())} "
             "(counted from zero), chosen to be judged; write A, B or tie, or a number "
-            "in [-1, 1] that is positive where A is better."
+            "in [-1, 1] that is positive where A is better, or delete the row."
         )
     return values
 

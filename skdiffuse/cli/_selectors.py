@@ -34,17 +34,26 @@ def make(
     )
 
 
-def make_rule(name: str | None, risk: float | None, ties: str) -> Any:
+def make_rule(
+    name: str | None, risk: float | None, ties: str | None, selector: str
+) -> Any:
     """Return the stopping rule of that name; None is the hypergeometric one."""
+    if name in ("fixed", "betting") and ties is not None:
+        raise ValueError(f"--rule {name} takes a tie for half a win; drop --ties.")
     if name == "fixed":
         if risk is not None:
             raise ValueError("--rule fixed does not look at the risk; drop --risk.")
         return FixedBudget()
+    if name == "betting" and selector != "random":
+        raise ValueError(
+            f"--rule betting holds in a uniformly random order only, not in that of "
+            f"--selector {selector}; drop --selector, or take another rule."
+        )
     if risk is not None and not 0 < risk < 1:
         raise ValueError(f"--risk {risk:g} is not between 0 and 1; give, say, 0.1.")
     if name == "betting":
         return BettingRule(0.05 if risk is None else risk)
-    return HypergeometricRule(0.2 if risk is None else risk, ties=ties)
+    return HypergeometricRule(0.2 if risk is None else risk, ties=ties or "draw")
 
 
 def vectors(

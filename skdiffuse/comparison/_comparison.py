@@ -1,6 +1,7 @@
 """PreferenceComparison: judge one example after the other until it is clear."""
 
-from numbers import Integral
+from collections.abc import Hashable, Iterable, Mapping
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,8 +13,14 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiffuse import metrics
 from skdiffuse._validation import check_vectors
-from skdiffuse.comparison._log import fingerprint, read_log, write_log
-from skdiffuse.comparison._rules import HypergeometricRule
+from skdiffuse.comparison._log import (
+    fingerprint,
+    plain,
+    read_log,
+    same_fingerprint,
+    write_log,
+)
+from skdiffuse.comparison._rules import Assessment, HypergeometricRule, StoppingRule
 from skdiffuse.comparison._verdict import Verdict
 from skdiffuse.selection import DiffUseSelector
 
@@ -104,7 +111,8 @@ class PreferenceComparison(BaseEstimator):
     >>> comparison = PreferenceComparison().fit(X, y)
     >>> comparison.verdict_
     <Verdict: A is better. judged: 30 of 500 examples; votes: A wins 18, B wins 6, 6
-    ties; ended because: the stopping rule was satisfied; risk: 0.173>
+    ties; status: the stopping rule is satisfied; risk: 0.173 (a rule of thumb, no
+    guarantee)>
     >>> comparison.score(X, y)
     1.0
 
@@ -118,7 +126,7 @@ class PreferenceComparison(BaseEstimator):
 
     _parameter_constraints: dict = {
         "selector": [HasMethods(["fit", "annotation_order"]), None],
-        "stopping_rule": [HasMethods(["assess", "check_selector"]), None],
+        "stopping_rule": [HasMethods(["assess"]), None],
         "min_annotations": [Interval(Integral, 1, None, closed="left")],
         "max_annotations": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
@@ -192,11 +200,9 @@ class PreferenceComparison(BaseEstimator):
         ValueError
             If `X` cannot be used, or the rule does not hold for the selector.
         """
-        X = self._prepare(X)
-        self._begin(
-            X, self.selector_.annotation_order(min(self.max_annotations, len(X)))
-        )
-        return self
+        fresh, X = self._prepared(X)
+        n = min(self.max_annotations, len(X))
+        return self._become(fresh._begin(X, fresh.selector_.annotation_order(n), {}))
 
     def ask(self, n: int = 1) -> np.ndarray:
         """Return the next rows to judge.
@@ -218,9 +224,10 @@ class PreferenceComparison(BaseEstimator):
         ValueError
             If `n` is not a positive integer.
         """
-        check_is_fitted(self)
+        self._check_started()
         if not isinstance(n, Integral) or isinstance(n, bool) or n < 1:
             raise ValueError(f"n={n!r} is not a number of rows; pass an int >= 1.")
+        self._go_on()
         if self.termination_condition_ != "in_progress":
             return np.empty(0, dtype=np.intp)
         waiting = [row for row in self._order if row not in self._answers]
@@ -248,8 +255,8 @@ class PreferenceComparison(BaseEstimator):
             If a row is not in the order of annotation or has an answer already, or a
             preference is not a finite number. The other answers of the call are kept.
         """
-        check_is_fitted(self)
-        rows = np.atleast_1d(np.asarray(indices)).tolist()
+        self._check_started()
+        rows = [_as_row(row) for row in _listed(indices)]
         values = _listed(preferences)
         if len(rows) != len(values):
             raise ValueError(
@@ -261,20 +268,51 @@ class PreferenceComparison(BaseEstimator):
         for row, value in zip(rows, values, strict=True):
             number = _as_number(value)
             if row not in known:
-                faults.append(f"row {row} was not asked for")
+                faults.append(f"row {row} was not asked for; tell rows of ask()")
             elif row in self._answers:
-                faults.append(f"row {row} has an answer already")
+                faults.append(f"row {row} has an answer already; untell it first")
             elif number is None:
-                faults.append(f"the preference of row {row} is {value!r}")
+                faults.append(
+                    f"the preference of row {row} is {value!r}; write a finite number "
+                    "(1: A is better, 0: tie, -1: B)"
+                )
             else:
-                self._answers[row] = number
+                try:
+                    self.stopping_rule_.check_preference(number)
+                except ValueError as error:
+                    faults.append(f"row {row}: {error}")
+                else:
+                    self._answers[row] = number
         self._assess()
         if faults:
             more = f" (and {len(faults) - 1} more)" if len(faults) > 1 else ""
-            raise ValueError(
-                f"{faults[0]}{more}; preferences are finite numbers, positive where A "
-                "is better, of rows that ask() returned. The other answers are kept."
-            )
+            raise ValueError(f"{faults[0]}{more}. The other answers are kept.")
+        return self
+
+    def untell(self, indices: Any) -> Self:
+        """Take answers back, to judge these rows again.
+
+        Parameters
+        ----------
+        indices : int or array-like of shape (n,)
+            Rows with an answer.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            With the verdict of the other answers.
+
+        Raises
+        ------
+        ValueError
+            If a row has no answer; then none is taken back.
+        """
+        self._check_started()
+        rows = [_as_row(row) for row in _listed(indices)]
+        without = [row for row in rows if row not in self._answers]
+        if without:
+            raise ValueError(f"row {without[0]} has no answer to take back.")
+        self._restart({k: v for k, v in self._answers.items() if k not in rows})
         return self
 
     def resume(self, y: Any) -> Self:
@@ -295,7 +333,8 @@ class PreferenceComparison(BaseEstimator):
         ValueError
             If an answer is not a finite number.
         """
-        check_is_fitted(self)
+        self._check_started()
+        self._go_on()
         oracle = y if callable(y) else self._lookup(y)
         while self.termination_condition_ == "in_progress":
             before_the_rule = self.min_annotations - self.n_annotations_
@@ -342,7 +381,7 @@ class PreferenceComparison(BaseEstimator):
             The file; it is replaced at once when the new one is complete.
         """
         check_is_fitted(self)
-        header = self._setting() | {
+        header = self._setting | {
             "n_examples": self._n_examples,
             "fingerprint": self._fingerprint,
             "order": self._order,
@@ -367,26 +406,39 @@ class PreferenceComparison(BaseEstimator):
         Raises
         ------
         ValueError
-            If the file cannot be read, `X` has changed, or the comparison was saved
-            with other parameters.
+            If the file cannot be read, `X` has changed by more than rounding, or the
+            comparison was saved with another selector or rule.
+
+        Notes
+        -----
+        A larger `max_annotations` goes on where an inconclusive comparison ended.
         """
         header, answers = read_log(Path(path))
-        X = self._prepare(X)
-        if header.get("fingerprint") != fingerprint(X):
+        fresh, X = self._prepared(X)
+        if not same_fingerprint(header.get("fingerprint"), fingerprint(X)):
             raise ValueError(
                 f"X is not the X that {path} was saved with (the fingerprints differ); "
                 "pass the same rows in the same order, or start anew."
             )
-        for name, value in self._setting().items():
+        for name, value in fresh._setting.items():
             if header.get(name) != value:
                 raise ValueError(
                     f"{path} was saved with {name}={header.get(name)}, but this "
                     f"comparison has {name}={value}; use the same, or start anew."
                 )
-        self._begin(X, header["order"])
-        self._answers.update(answers)
-        self._assess()
-        return self
+        order = header["order"]
+        n = min(self.max_annotations, len(X))
+        if n > len(order):
+            longer = fresh.selector_.annotation_order(n).tolist()
+            if longer[: len(order)] != order:
+                raise ValueError(
+                    f"max_annotations={self.max_annotations} is more than the "
+                    f"{len(order)} rows that {path} orders, and the selector would go "
+                    "on otherwise; give it the random_state of then, or the old "
+                    "max_annotations."
+                )
+            order = longer
+        return self._become(fresh._begin(X, order, answers))
 
     @property
     def verdict_(self) -> Verdict:
@@ -399,6 +451,7 @@ class PreferenceComparison(BaseEstimator):
             preferences=np.array(self._counted, dtype=np.float64),
             risks=np.array(self._risks, dtype=np.float64),
             n_examples=self._n_examples,
+            risk_means=self.stopping_rule_.risk_means,
         )
 
     @property
@@ -414,35 +467,84 @@ class PreferenceComparison(BaseEstimator):
             "risk": verdict.risks,
         }
 
-    def _prepare(self, X: Any) -> np.ndarray:
-        """Check the parameters, validate X, and fit the selector."""
+    def _prepared(self, X: Any) -> tuple[Self, np.ndarray]:
+        """Check everything on a copy, so that a failure leaves this one as it was."""
         self._validate_params()
+        for name in ("selector", "stopping_rule"):
+            if isinstance(getattr(self, name), type):
+                raise ValueError(
+                    f"{name}={getattr(self, name).__name__} is a class; pass an "
+                    "instance, with parentheses."
+                )
         if self.min_annotations > self.max_annotations:
             raise ValueError(
                 f"min_annotations={self.min_annotations} is more than "
                 f"max_annotations={self.max_annotations}; lower it."
             )
-        X = check_vectors(self, X, reset=True)
+        fresh = clone(self)
+        X = check_vectors(fresh, X, reset=True)
         selector = DiffUseSelector() if self.selector is None else clone(self.selector)
         rule = self.stopping_rule
         rule = HypergeometricRule() if rule is None else clone(rule)
+        if not isinstance(rule, StoppingRule):
+            raise ValueError(
+                f"stopping_rule={rule!r} is not a stopping rule; derive its class from "
+                "skdiffuse.comparison.StoppingRule."
+            )
         rule._validate_params()
-        self.stopping_rule_ = rule
-        self.selector_ = selector.fit(X)
-        rule.check_selector(self.selector_)
-        return X
+        fresh.stopping_rule_ = rule
+        fresh.selector_ = selector.fit(X)
+        rule.check_selector(fresh.selector_)
+        fresh._setting = {
+            "selector": plain(selector),
+            "stopping_rule": plain(rule),
+        }
+        return fresh, X
 
-    def _begin(self, X: np.ndarray, order: Any) -> None:
+    def _begin(self, X: np.ndarray, order: Any, answers: dict[int, float]) -> Self:
         self._n_examples = len(X)
         self._fingerprint = fingerprint(X)
         self._order = [int(row) for row in order]
-        self._answers: dict[int, float] = {}
+        self._restart(answers)
+        return self
+
+    def _restart(self, answers: dict[int, float]) -> None:
+        """Count these answers, and no others."""
+        self._answers = dict(answers)
         self._counted: list[float] = []
         self._risks: list[float] = []
         self.winner_ = 0
         self.risk_: float | None = None
         self.termination_condition_ = "in_progress"
         self._assess()
+
+    def _go_on(self) -> None:
+        """Take up an inconclusive comparison if `max_annotations` was raised."""
+        rule = self.stopping_rule
+        rule = HypergeometricRule() if rule is None else rule
+        if plain(rule) != self._setting["stopping_rule"]:
+            raise ValueError(
+                f"stopping_rule is {rule!r} now, but the comparison was started with "
+                f"{self.stopping_rule_!r}; set it back, or start anew."
+            )
+        n = min(self.max_annotations, self._n_examples)
+        if self.termination_condition_ == "max_annotations" and n > len(self._order):
+            self._order = self.selector_.annotation_order(n).tolist()
+            self._restart(self._answers)
+
+    def _check_started(self) -> None:
+        check_is_fitted(
+            self, msg="This %(name)s has no examples yet; call start(X) or fit(X, y)."
+        )
+
+    def _become(self, fresh: Self) -> Self:
+        """Take over what was learned, and forget what was known."""
+        params = self.get_params(deep=False)
+        self.__dict__.pop("feature_names_in_", None)
+        for name, value in vars(fresh).items():
+            if name not in params:
+                setattr(self, name, value)
+        return self
 
     def _assess(self) -> None:
         """Let the answers count in the order of annotation, until the rule stops."""
@@ -452,10 +554,6 @@ class PreferenceComparison(BaseEstimator):
                 if row not in self._answers:
                     break
                 self._count(self._answers[row])
-        except ValueError:
-            # The rule cannot take this answer; ask for it again.
-            del self._answers[self._order[len(self._counted)]]
-            raise
         finally:
             self.n_annotations_ = len(self._counted)
             self.annotated_indices_ = np.array(
@@ -465,7 +563,9 @@ class PreferenceComparison(BaseEstimator):
     def _count(self, preference: float) -> None:
         """Take the next preference in the order, and say whether that ends it."""
         preferences = np.array([*self._counted, preference])
-        assessment = self.stopping_rule_.assess(preferences, self._n_examples)
+        assessment = Assessment(
+            *self.stopping_rule_.assess(preferences, self._n_examples)
+        )
         self._counted.append(preference)
         n = len(preferences)
         self.risk_ = assessment.risk
@@ -474,18 +574,24 @@ class PreferenceComparison(BaseEstimator):
             self.winner_, self.risk_ = metrics.winner(preferences), 0.0
         elif assessment.stop and n >= self.min_annotations:
             self.termination_condition_ = "stopping_rule"
-            self.winner_ = assessment.leader
+            self.winner_ = int(assessment.leader)
         elif n == len(self._order):
             self.termination_condition_ = "max_annotations"
             if self.stopping_rule_.decides_at_budget:
-                self.winner_ = assessment.leader
+                self.winner_ = int(assessment.leader)
         self._risks.append(np.nan if self.risk_ is None else self.risk_)
 
     def _lookup(self, y: Any) -> Any:
         """Return an oracle that reads the rows it is asked for."""
-        y = check_array(
-            y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y"
-        )
+        try:
+            y = check_array(
+                y, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="y"
+            )
+        except TypeError as error:
+            raise ValueError(
+                f"y is a {type(y).__name__}; pass an array of preferences, one a row "
+                "of X, or a function from row numbers to preferences."
+            ) from error
         y = column_or_1d(y, warn=True)
         if len(y) != self._n_examples:
             raise ValueError(
@@ -494,16 +600,6 @@ class PreferenceComparison(BaseEstimator):
                 "known."
             )
         return y.__getitem__
-
-    def _setting(self) -> dict[str, Any]:
-        """Return what a saved comparison must share with the one that takes it up."""
-        return {
-            "selector": repr(self.selector_),
-            "random_state": repr(self.selector_.get_params().get("random_state")),
-            "stopping_rule": repr(self.stopping_rule_),
-            "min_annotations": int(self.min_annotations),
-            "max_annotations": int(self.max_annotations),
-        }
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "winner_")
@@ -514,19 +610,42 @@ class PreferenceComparison(BaseEstimator):
         return tags
 
 
-def _listed(preferences: Any) -> list[Any]:
+def _listed(answers: Any) -> list[Any]:
     """Return answers as a list, whatever holds them."""
-    if np.ndim(preferences) == 0:
-        return [preferences]
-    return list(preferences)
+    if hasattr(answers, "to_numpy"):
+        answers = answers.to_numpy()
+    if isinstance(answers, np.ndarray):
+        column = answers.ndim == 2 and answers.shape[1] == 1
+        return list(answers.reshape(-1) if column or answers.ndim == 0 else answers)
+    if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
+        return [answers]
+    return list(answers)
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return what is alone in a list: a row of a table with one column."""
+    if isinstance(value, list | tuple | np.ndarray) and len(value) == 1:
+        return value[0]
+    return value
+
+
+def _as_row(value: Any) -> Any:
+    """Return a row number as an int; leave anything else to be refused."""
+    value = _unwrapped(value)
+    if isinstance(value, bool | np.bool_):
+        return str(value)
+    if isinstance(value, Real) and float(value).is_integer():
+        return int(float(value))
+    return value if isinstance(value, Hashable) else repr(value)
 
 
 def _as_number(value: Any) -> float | None:
     """Return a finite number, or None for anything else an oracle may return."""
-    if isinstance(value, str | bytes):
+    value = _unwrapped(value)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
         return None
     try:
         number = float(value)
-    except (TypeError, ValueError, OverflowError):
+    except OverflowError:
         return None
     return number if np.isfinite(number) else None

@@ -3,35 +3,87 @@
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 FORMAT = "skdiffuse comparison 1"
+_N_SUMS = 3
+_TINY = np.finfo(np.float64).tiny
 
 
-def fingerprint(X: np.ndarray) -> str:
-    """Return a hash of the shape and the values of an array."""
-    values = np.ascontiguousarray(X, dtype=np.float64) + 0.0
-    digest = hashlib.sha256(repr(values.shape).encode())
-    digest.update(values.tobytes())
-    return digest.hexdigest()
+def fingerprint(X: np.ndarray) -> dict[str, Any]:
+    """Return the shape of an array and a few numbers that change with its rows."""
+    weights = np.random.default_rng(0).standard_normal((_N_SUMS, len(X)))
+    largest = float(max(np.abs(X).max(), _TINY))
+    sums = weights @ (X / largest)
+    return {
+        "shape": list(X.shape),
+        "largest": largest,
+        "sums": [float(f"{value:.12g}") for value in sums.ravel()],
+    }
+
+
+def same_fingerprint(one: Any, other: Any) -> bool:
+    """Tell whether two arrays are equal up to the rounding of another machine."""
+    try:
+        return (
+            one["shape"] == other["shape"]
+            and np.isclose(one["largest"], other["largest"], rtol=1e-7, atol=0)
+            and np.allclose(
+                one["sums"], other["sums"], rtol=0, atol=1e-7 * one["shape"][0] ** 0.5
+            )
+        )
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def plain(value: Any) -> Any:
+    """Return a parameter as plain JSON, the same for equal values of any type.
+
+    A random state counts by its kind alone: it changes as it is used, and what it
+    decided is in the order.
+    """
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        params = {k: plain(v) for k, v in sorted(value.get_params(deep=False).items())}
+        return {"class": type(value).__name__, **params}
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, np.ndarray):
+        return hashlib.sha256(repr((value.shape, value.tolist())).encode()).hexdigest()
+    if isinstance(value, np.random.RandomState | np.random.Generator):
+        return type(value).__name__
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    return getattr(value, "__qualname__", repr(value))
 
 
 def write_log(
     path: Path, header: Mapping[str, Any], answers: Mapping[int, float]
 ) -> None:
     """Write the header and one line an answer; the old file stays until all is out."""
-    lines = [{"format": FORMAT, **header}]
+    # The file that a link points to, so that the link stays one.
+    path = path.resolve()
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is no file; give the path of one.")
+    lines = [{"format": FORMAT, **header, "n_answers": len(answers)}]
     lines += [{"row": row, "preference": value} for row, value in answers.items()]
     part = path.with_name(path.name + ".part")
-    with part.open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(line) + "\n" for line in lines)
-        file.flush()
-        os.fsync(file.fileno())
-    part.replace(path)
+    try:
+        with part.open("w", encoding="utf-8") as file:
+            if path.exists():
+                shutil.copymode(path, part)
+            file.writelines(json.dumps(line) + "\n" for line in lines)
+            file.flush()
+            os.fsync(file.fileno())
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)
 
 
 def read_log(path: Path) -> tuple[dict[str, Any], dict[int, float]]:
@@ -40,39 +92,51 @@ def read_log(path: Path) -> tuple[dict[str, Any], dict[int, float]]:
     Raises
     ------
     ValueError
-        If a line is not what it has to be.
+        If a line is not what it has to be, or lines are missing.
     """
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not a saved comparison: {error}.") from error
     lines: list[Any] = []
     for number, line in enumerate(text.splitlines(), start=1):
         try:
             lines.append(json.loads(line))
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}, line {number} is not JSON: {error}.") from error
     if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FORMAT:
         raise ValueError(f"{path} is not a saved comparison (first line: {FORMAT!r}).")
     header = lines[0]
-    _check_order(path, header.get("order"))
+    order = _order(path, header)
     answers: dict[int, float] = {}
     for number, line in enumerate(lines[1:], start=2):
-        record = line if isinstance(line, dict) else {}
-        row, value = record.get("row"), record.get("preference")
-        if (
-            not isinstance(row, int)
-            or row not in header["order"]
-            or row in answers
-            or not isinstance(value, int | float)
-            or not np.isfinite(value)
-        ):
+        record: dict[str, Any] = line if isinstance(line, dict) else {}
+        row: Any = record.get("row")
+        value: Any = record.get("preference")
+        if type(row) is not int or row not in order or row in answers:
             raise ValueError(
                 f"{path}, line {number} is not the answer to a row of the order, or "
                 "answers it twice."
             )
+        if type(value) not in (int, float) or not abs(value) < 1e300:
+            raise ValueError(f"{path}, line {number} has no finite preference.")
         answers[row] = float(value)
+    if len(answers) != header.get("n_answers"):
+        raise ValueError(
+            f"{path} has {len(answers)} answers, but {header.get('n_answers')} were "
+            "saved; lines are missing or were added."
+        )
     return header, answers
 
 
-def _check_order(path: Path, order: Any) -> None:
-    valid = isinstance(order, Sequence) and all(isinstance(row, int) for row in order)
-    if not valid or len(set(order)) != len(order) or not order:
-        raise ValueError(f"{path}, line 1 has no order of distinct row numbers.")
+def _order(path: Path, header: Mapping[str, Any]) -> frozenset[int]:
+    """Check the order, and return its rows."""
+    order: Any = header.get("order")
+    n_examples: Any = header.get("n_examples")
+    valid = isinstance(order, list) and type(n_examples) is int and len(order) > 0
+    if not valid or not all(type(r) is int and 0 <= r < n_examples for r in order):
+        raise ValueError(f"{path}, line 1 has no order of row numbers.")
+    rows = frozenset(order)
+    if len(rows) != len(order):
+        raise ValueError(f"{path}, line 1 has a row twice in its order.")
+    return rows

@@ -10,8 +10,7 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from skdiffuse._validation import rows_in_words
-from skdiffuse.metrics import winner
+from skdiffuse.metrics import sign_of_sum
 
 _BETS = (np.arange(100) + 0.5) / 100
 
@@ -39,7 +38,8 @@ class StoppingRule(BaseEstimator):
 
     A rule is an estimator without `fit`: its constructor stores parameters, so that it
     can be cloned and searched. It has one method of its own, `assess`. Override
-    `check_selector` if the rule needs a certain order of annotation, and set
+    `check_selector` if the rule needs a certain order of annotation,
+    `check_preference` if it cannot take every finite number, and set
     `decides_at_budget` if the leader is named when the budget is spent.
 
     Attributes
@@ -47,6 +47,8 @@ class StoppingRule(BaseEstimator):
     decides_at_budget : bool
         What happens if `max_annotations` is reached before the rule stops: True names
         the leader, False is inconclusive.
+    risk_means : str
+        What the risk is worth, to be shown beside it.
 
     Examples
     --------
@@ -67,6 +69,7 @@ class StoppingRule(BaseEstimator):
 
     _parameter_constraints: dict = {}
     decides_at_budget = False
+    risk_means = ""
 
     def check_selector(self, selector: Any) -> None:
         """Raise a ValueError if the rule does not hold for this fitted selector.
@@ -75,6 +78,15 @@ class StoppingRule(BaseEstimator):
         ----------
         selector : selector
             The fitted selector whose `annotation_order` is followed.
+        """
+
+    def check_preference(self, preference: float) -> None:
+        """Raise a ValueError if the rule cannot take a preference.
+
+        Parameters
+        ----------
+        preference : float
+            A finite number.
         """
 
     def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
@@ -120,7 +132,8 @@ class HypergeometricRule(StoppingRule):
     .. math:: P(X \ge w), \quad X \sim \mathrm{Hypergeometric}(N, N/2, t),
 
     the probability of so many wins in t draws without replacement from N examples
-    of which half (rounded down) are wins. With ties as draws this is slow where ties
+    of which half are wins (rounded down, or up for ``ties="drop"``, where N is itself
+    an estimate). With ties as draws this is slow where ties
     are many: the leader must win more than half of *all* draws.
 
     **This is a heuristic.** The risk is that of one look at a uniformly random
@@ -151,6 +164,8 @@ class HypergeometricRule(StoppingRule):
         "ties": [StrOptions({"draw", "drop"})],
     }
 
+    risk_means = "a rule of thumb, no guarantee"
+
     def __init__(self, risk: float = 0.2, *, ties: str = "draw") -> None:
         self.risk = risk
         self.ties = ties
@@ -171,16 +186,19 @@ class HypergeometricRule(StoppingRule):
         Assessment
             Leader, hypergeometric risk, and whether it is below `risk`.
         """
-        leader = winner(preferences)
+        preferences = _checked(preferences, n_examples)
+        leader = sign_of_sum(preferences)
         if leader == 0:
             return Assessment(0, 1.0, False)
         signs = np.sign(preferences)
-        wins, draws, pool = int(np.sum(signs == leader)), len(signs), n_examples
+        wins, draws = int(np.sum(signs == leader)), len(signs)
+        pool, half = n_examples, n_examples // 2
         if self.ties == "drop":
             decided = int(np.count_nonzero(signs))
             pool = max(decided, round(n_examples * decided / draws))
-            draws = decided
-        risk = float(stats.hypergeom.sf(wins - 1, pool, pool // 2, draws))
+            # The pool is an estimate: an odd one must not decide for the leader.
+            draws, half = decided, (pool + 1) // 2
+        risk = float(stats.hypergeom.sf(wins - 1, pool, half, draws))
         return Assessment(leader, risk, risk < self.risk)
 
 
@@ -239,6 +257,8 @@ class BettingRule(StoppingRule):
 
     _parameter_constraints: dict = {"alpha": [Interval(Real, 0, 1, closed="neither")]}
 
+    risk_means = "of naming the worse one, at every look together"
+
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = alpha
 
@@ -257,6 +277,20 @@ class BettingRule(StoppingRule):
                 "selector with stopping_rule=HypergeometricRule() or FixedBudget()."
             )
 
+    def check_preference(self, preference: float) -> None:
+        """Raise a ValueError unless a preference lies in [-1, 1].
+
+        Parameters
+        ----------
+        preference : float
+            A finite number.
+        """
+        if abs(preference) > 1:
+            raise ValueError(
+                f"the preference {preference:g} is outside [-1, 1], where BettingRule "
+                "needs it; divide all of them by their largest possible size"
+            )
+
     def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
         """Say who is ahead, at which risk, and whether that is enough.
 
@@ -273,15 +307,9 @@ class BettingRule(StoppingRule):
             The side with the larger wealth, the risk of naming it, and whether that
             is below `alpha`.
         """
-        preferences = np.asarray(preferences, dtype=np.float64)
-        outside = np.flatnonzero(np.abs(preferences) > 1)
-        if len(outside):
-            raise ValueError(
-                f"preferences hold {preferences[outside[0]]:g} in "
-                f"{rows_in_words(outside.tolist())} (in the order of annotation), but "
-                "BettingRule needs them in [-1, 1]; divide them by their largest "
-                "possible size."
-            )
+        preferences = _checked(preferences, n_examples)
+        for preference in preferences[np.abs(preferences) > 1]:
+            self.check_preference(float(preference))
         for_a = _log_wealth((1 + preferences) / 2, n_examples)
         for_b = _log_wealth((1 - preferences) / 2, n_examples)
         risk = min(1.0, math.exp(-max(for_a, for_b)))
@@ -320,7 +348,19 @@ class FixedBudget(StoppingRule):
         Assessment
             The leader.
         """
-        return Assessment(winner(preferences), None, False)
+        leader = sign_of_sum(_checked(preferences, n_examples))
+        return Assessment(leader, None, False)
+
+
+def _checked(preferences: np.ndarray, n_examples: int) -> np.ndarray:
+    """Return preferences as floats: at least one, at most one an example."""
+    preferences = np.asarray(preferences, dtype=np.float64)
+    if not 0 < len(preferences) <= n_examples or not np.isfinite(preferences).all():
+        raise ValueError(
+            f"{len(preferences)} preferences of {n_examples} examples, "
+            f"{preferences!r}: give at least one, at most all, and finite numbers."
+        )
+    return preferences
 
 
 def _log_wealth(x: np.ndarray, n_examples: int) -> float:

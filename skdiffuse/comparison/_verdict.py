@@ -6,14 +6,14 @@ from html import escape
 import numpy as np
 
 _ENDINGS = {
-    "stopping_rule": "the stopping rule was satisfied",
-    "max_annotations": "the budget was spent",
-    "all_annotated": "every example was judged",
+    "stopping_rule": "the stopping rule is satisfied",
+    "max_annotations": "the budget is spent",
+    "all_annotated": "every example is judged",
     "in_progress": "more annotations are needed",
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Verdict:
     """What a comparison says so far.
 
@@ -32,6 +32,8 @@ class Verdict:
         The risk after each annotation, NaN where the rule has none.
     n_examples : int
         Number of all examples.
+    risk_means : str
+        What the risk is worth.
     """
 
     winner: int
@@ -40,6 +42,7 @@ class Verdict:
     preferences: np.ndarray
     risks: np.ndarray
     n_examples: int
+    risk_means: str = ""
 
     @property
     def n_annotations(self) -> int:
@@ -73,11 +76,12 @@ class Verdict:
         rows = {
             "judged": f"{self.n_annotations} of {self.n_examples} examples",
             "votes": f"A wins {counts['A']}, B wins {counts['B']}, "
-            f"{counts['tie']} ties",
-            "ended because": _ENDINGS[self.termination_condition],
+            f"{counts['tie']} {'tie' if counts['tie'] == 1 else 'ties'}",
+            "status": _ENDINGS[self.termination_condition],
         }
         if self.risk is not None:
-            rows["risk"] = f"{self.risk:.3g}"
+            means = f" ({self.risk_means})" if self.risk and self.risk_means else ""
+            rows["risk"] = f"{self.risk:.3g}{means}"
         return rows
 
     def __repr__(self) -> str:

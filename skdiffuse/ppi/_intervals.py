@@ -65,3 +65,19 @@ def _open(
         float(ends[0] if alternative == "less" else low),
         float(ends[1] if alternative == "greater" else high),
     )
+
+
+def p_value_of(
+    distance: float, standard_error: float, distribution: Any, alternative: str
+) -> float:
+    """Return the p-value of an estimate that far from its value under the null."""
+    if standard_error == 0:
+        # Nothing but the null itself is possible without a spread.
+        beyond = {"two-sided": distance != 0, "greater": distance > 0}
+        return 0.0 if beyond.get(alternative, distance < 0) else 1.0
+    z = distance / standard_error
+    if alternative == "two-sided":
+        return float(min(1.0, 2 * distribution.sf(abs(z))))
+    return float(
+        distribution.sf(z) if alternative == "greater" else distribution.cdf(z)
+    )

@@ -1,24 +1,62 @@
-"""Count, mean and comoments of rows: all that an estimate needs of the pool."""
+"""Count, mean and comoments of rows: all that a linear g needs of the pool."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import gen_batches
+from sklearn.utils import check_array, gen_batches
+
+from skdiffuse._validation import check_finite_rows
 
 _BATCH = 1 << 16
 
 
-@dataclass(frozen=True)
-class Moments:
-    """Count, mean and comoment matrix of the rows of an array.
+@dataclass(frozen=True, eq=False)
+class PoolMoments:
+    """Count, mean and comoment matrix of rows that need not fit into memory.
+
+    Moments of parts add up to those of the whole: compute them where the rows are, and
+    merge them with ``+``, in any order.
 
     Attributes
     ----------
     count : int
+        Number of rows.
     mean : ndarray of shape (n_features,)
+        Mean of each column.
     comoment : ndarray of shape (n_features, n_features)
         Sum of the outer products of the deviations from the mean.
+
+    Raises
+    ------
+    ValueError
+        If rows have NaN or infinity, or moments of different columns are added.
+
+    See Also
+    --------
+    PPIMeanEstimator : Takes moments as ``fit(X, y, pool=moments)``.
+
+    Notes
+    -----
+    Parts merge by the update of Chan, Golub and LeVeque, which loses no digits where
+    the mean is large beside the spread [1]_.
+
+    References
+    ----------
+    .. [1] Chan, Golub and LeVeque, "Algorithms for computing the sample variance",
+       The American Statistician 37, 1983.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skdiffuse import PoolMoments
+    >>> rows = np.arange(12.0).reshape(6, 2)
+    >>> parts = PoolMoments.of(rows[:4]) + PoolMoments.of(rows[4:])
+    >>> parts.count, parts.mean.tolist()
+    (6, [5.0, 6.0])
+    >>> parts.covariance().tolist() == np.cov(rows.T, ddof=0).tolist()
+    True
     """
 
     count: int
@@ -26,8 +64,34 @@ class Moments:
     comoment: np.ndarray
 
     @classmethod
-    def of(cls, rows: np.ndarray) -> Self:
-        """Add up an array of shape (n_samples, n_features) batch by batch."""
+    def of(cls, rows: Any) -> Self:
+        """Add up the rows of an array, or of an iterable of arrays.
+
+        Parameters
+        ----------
+        rows : array-like of shape (n_samples, n_features), or iterable of such
+            Judge scores. An iterable is read once, one chunk at a time.
+
+        Returns
+        -------
+        PoolMoments
+            Their moments.
+
+        Raises
+        ------
+        ValueError
+            If a chunk has NaN or infinity, or there is no chunk.
+        """
+        total = None
+        for number, chunk in enumerate(chunks(rows)):
+            moments = cls._of_array(checked_chunk(chunk, number))
+            total = moments if total is None else total + moments
+        if total is None:
+            raise ValueError("pool has no chunk; pass at least one, or pool=None.")
+        return total
+
+    @classmethod
+    def _of_array(cls, rows: np.ndarray) -> Self:
         n_samples, n_features = rows.shape
         total = cls(0, np.zeros(n_features), np.zeros((n_features, n_features)))
         if n_samples == 0:
@@ -38,11 +102,18 @@ class Moments:
             shifted = rows[batch] - origin
             mean = shifted.mean(axis=0)
             shifted -= mean
-            total = total.merge(cls(len(shifted), mean, shifted.T @ shifted))
+            total = total + cls(len(shifted), mean, shifted.T @ shifted)
         return cls(total.count, origin + total.mean, total.comoment)
 
-    def merge(self, other: Self) -> Self:
+    def __add__(self, other: Self) -> Self:
         """Return the moments of both sets of rows together."""
+        if not isinstance(other, PoolMoments):
+            return NotImplemented
+        if self.mean.shape != other.mean.shape:
+            raise ValueError(
+                f"moments of {len(self.mean)} and of {len(other.mean)} columns cannot "
+                "be added; give every part the same columns."
+            )
         if self.count == 0 or other.count == 0:
             return other if self.count == 0 else self
         count = self.count + other.count
@@ -55,5 +126,44 @@ class Moments:
         return type(self)(count, self.mean + step * (other.count / count), comoment)
 
     def covariance(self, ddof: int = 0) -> np.ndarray:
-        """Return the covariance matrix; zero where there are no degrees of freedom."""
+        """Return the covariance matrix.
+
+        Parameters
+        ----------
+        ddof : int, default=0
+            Taken off the count in the denominator.
+
+        Returns
+        -------
+        ndarray of shape (n_features, n_features)
+            Covariances; zero where there are no degrees of freedom.
+        """
         return self.comoment / max(self.count - ddof, 1)
+
+
+def chunks(rows: Any) -> Iterable[Any]:
+    """Return the chunks of a pool: the pool itself if it is one array."""
+    if hasattr(rows, "shape") or hasattr(rows, "columns"):
+        return [rows]
+    if isinstance(rows, str) or not hasattr(rows, "__iter__"):
+        raise ValueError(
+            f"pool is a {type(rows).__name__}; pass an array of judge scores, an "
+            "iterable of such arrays, or PoolMoments."
+        )
+    if isinstance(rows, list | tuple) and rows and np.ndim(rows[0]) < 2:
+        return [rows]
+    return rows
+
+
+def checked_chunk(chunk: Any, number: int) -> np.ndarray:
+    """Validate one chunk of the pool."""
+    name = f"chunk {number} of pool"
+    values = check_array(
+        chunk,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=0,
+        input_name=name,
+    )
+    check_finite_rows(values, name, "a judge must score every row")
+    return values

@@ -194,7 +194,8 @@ class BaseSelector(
     def _budget(self) -> int:
         if isinstance(self.n_select, Integral):
             return int(self.n_select)
-        return max(1, int(self.n_select * self._n_samples))
+        # 0.29 * 100 is a little less than 29.
+        return max(1, int(self.n_select * self._n_samples + 1e-9))
 
 
 def scaled(X: np.ndarray) -> np.ndarray:

@@ -1,0 +1,233 @@
+"""SigmoidPPIMeanEstimator: a logistic curve of the judges."""
+
+import inspect
+import warnings
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn import config_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegressionCV
+from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils._param_validation import HasMethods, Interval
+
+from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, is_constant
+from skdiffuse.ppi._models import EstimatorModel, Model
+from skdiffuse.ppi._moments import PoolMoments
+
+CS = (0.0, *np.logspace(-3, 4, 15).tolist())
+
+# A stand-in for C = 0, an infinite penalty: the curve is flat to the last digit.
+_NO_WEIGHT = 1e-12
+
+
+class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
+    r"""Estimate a rate from few labels and a logistic curve of the judges.
+
+    As `PPIMeanEstimator`, but the labels are predicted by a logistic regression on the
+    judge scores, with a penalty chosen on the labelled rows [1]_. It suits labels that
+    are 0 or 1, or bounded, where a straight line would leave the range.
+
+    Parameters
+    ----------
+    Cs : array-like of non-negative float, default=None
+        Inverse penalties to choose from, in units of 1 / (n Var(f)). 0 gives the judges
+        no weight, the classical mean. None: 0 and 15 values from 1e-3 to 1e4.
+    cv : int or cross-validation splitter, default=5
+        How the labelled rows are split to choose the penalty; with an int each fold
+        keeps the share of large and small labels, and there are no more folds than
+        labels of the rarer kind.
+    cross_fit : int, cross-validation splitter or None, default=None
+        Fit on the other folds of the labelled rows and correct each fold by a
+        prediction that has not seen it.
+
+    Attributes
+    ----------
+    mean_ : float
+        The estimate.
+    standard_error_ : float
+        Its standard error; not defined (an AttributeError) for a single label.
+    C_ : float
+        The inverse penalty chosen, in units of 1 / (n Var(f)) (mean over the folds
+        where cross-fitted); NaN where `fallback_` is not None.
+    rectifier_ : float
+        Mean of label minus prediction over the labelled rows.
+    classical_mean_ : float
+        Mean of the labels alone.
+    judge_mean_ : ndarray of shape (n_features,)
+        Mean of each judge column over the pool; over all rows if none is unlabelled.
+    n_labeled_ : int
+        Number of rows with a label.
+    n_unlabeled_ : int
+        Number of rows in the pool.
+    fallback_ : str or None
+        Why the estimate is the mean of the labels although a judge was given:
+        ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"`` or
+        ``"too few labels of a kind"`` (fewer than two above or two below the middle of
+        their range); else None.
+    effective_sample_size_ : float
+        How many labels alone would give a mean as precise as this one.
+    labels_saved_ : float
+        That less `n_labeled_`; negative if the judge harms.
+    judge_helps_ : bool
+        Whether any labels are saved.
+    judge_reason_ : str
+        That in a sentence.
+    n_features_in_ : int
+        Number of judge columns.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the judge columns, where `X` has names that are all strings.
+
+    Raises
+    ------
+    ValueError
+        If `X` has NaN or infinity, `y` has no label at all or an infinite one, their
+        lengths differ, an inverse penalty is negative, `pool` is given as moments, or
+        the numbers are so large that their squares overflow.
+
+    See Also
+    --------
+    PPIMeanEstimator : A straight line without a penalty.
+    RidgePPIMeanEstimator : A straight line with a penalty.
+
+    Notes
+    -----
+    Labels are rescaled to [0, 1] by their smallest and largest value. A label between
+    enters twice, as a one of weight h and a zero of weight 1 - h, both in the same
+    fold. The penalty is chosen by the Brier score, which for such pairs is the squared
+    error of h up to a constant:
+
+    .. math:: h (1 - p)^2 + (1 - h) p^2 = (h - p)^2 + h (1 - h).
+
+    References
+    ----------
+    .. [1] Eyre and Madras, "Auto-Evaluation with Few Labels through Post-hoc
+       Regression", arXiv:2411.12665, ICML 2025.
+
+    Examples
+    --------
+    >>> from skdiffuse import SigmoidPPIMeanEstimator
+    >>> from skdiffuse.datasets import make_judged_pool
+    >>> X, y = make_judged_pool(1000, 50, rate=0.1, judge=0.9, random_state=0)
+    >>> estimator = SigmoidPPIMeanEstimator().fit(X, y)
+    >>> low, high = estimator.confidence_interval()
+    >>> bool(low < 0.1 < high)
+    True
+    """
+
+    _parameter_constraints: dict = {
+        **BasePPIMeanEstimator._parameter_constraints,
+        "Cs": ["array-like", None],
+        "cv": [
+            Interval(Integral, 2, None, closed="left"),
+            HasMethods(["split", "get_n_splits"]),
+        ],
+    }
+    _linear = False
+
+    def __init__(self, *, Cs: Any = None, cv: Any = 5, cross_fit: Any = None) -> None:
+        self.Cs = Cs
+        self.cv = cv
+        self.cross_fit = cross_fit
+
+    @property
+    def C_(self) -> float:  # noqa: N802
+        """The inverse penalty chosen, in units of 1 / (n Var(f))."""
+        if not hasattr(self, "_models"):
+            raise AttributeError("C_ exists after fit.")
+        strengths = [getattr(model, "C", np.nan) for _, model in self._models]
+        shares = [share for share, _ in self._models]
+        return float(np.dot(shares, strengths))
+
+    def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
+        strengths = _check_strengths(self.Cs)
+        if np.ptp(y) == 0:
+            return constant_model(X, "constant labels")
+        if is_constant(PoolMoments.of(X)).all():
+            return constant_model(X, "constant judge")
+        low, high = float(y.min()), float(y.max())
+        share = (y - low) / (high - low)
+        rarer = min(np.sum(share >= 0.5), np.sum(share < 0.5))
+        if rarer < 2:
+            return constant_model(X, "too few labels of a kind")
+        rows, classes, weights = _as_pairs(share)
+        folds = _folds_of_pairs(self._splits(X, share, int(rarer)), rows)
+        finite = np.where(strengths == 0, _NO_WEIGHT, strengths) / len(y)
+        logistic = make_pipeline(
+            StandardScaler(), _logistic_cv(Cs=np.sort(finite), cv=folds)
+        )
+        with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
+            # A weak penalty on separable labels: the curve is a step either way.
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            logistic.fit(X[rows], classes, logisticregressioncv__sample_weight=weights)
+        chosen = float(np.ravel(logistic[-1].C_)[0])
+        hat = _leverage(logistic, X, chosen)
+        strength = float(strengths[np.argmin(np.abs(finite - chosen))])
+        return EstimatorModel(
+            logistic, float(hat.sum()), None, low, high, hat, strength
+        )
+
+    def _splits(self, X: np.ndarray, share: np.ndarray, rarer: int) -> Any:
+        large = share >= 0.5
+        if isinstance(self.cv, Integral):
+            return StratifiedKFold(min(int(self.cv), rarer)).split(X, large)
+        return check_cv(self.cv, large, classifier=True).split(X, large)
+
+
+def _as_pairs(share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Write labels in [0, 1] as weighted zeros and ones; leave out weights of zero."""
+    rows = np.tile(np.arange(len(share)), 2)
+    classes = np.repeat([1, 0], len(share))
+    weights = np.concatenate([share, 1 - share])
+    kept = weights > 0
+    return rows[kept], classes[kept], weights[kept]
+
+
+def _folds_of_pairs(splits: Any, rows: np.ndarray) -> list[tuple[Any, Any]]:
+    """Turn splits of rows into splits of pairs, both of a pair on one side."""
+    return [
+        (np.flatnonzero(np.isin(rows, train)), np.flatnonzero(np.isin(rows, test)))
+        for train, test in splits
+    ]
+
+
+def _logistic_cv(**params: Any) -> LogisticRegressionCV:
+    """Make one whatever the version of scikit-learn calls its keywords."""
+    known = inspect.signature(LogisticRegressionCV).parameters
+    if "use_legacy_attributes" in known:
+        params |= {"use_legacy_attributes": False, "l1_ratios": (0.0,)}
+    return LogisticRegressionCV(scoring=_negative_brier, max_iter=1000, **params)
+
+
+def _negative_brier(
+    estimator: Any, X: Any, y: np.ndarray, sample_weight: np.ndarray
+) -> float:
+    error = y - estimator.predict_proba(X)[:, 1]
+    return -float(np.average(error**2, weights=sample_weight))
+
+
+def _leverage(logistic: Any, X: np.ndarray, C: float) -> np.ndarray:
+    """Return the leverage of the slopes in the last step of the logistic fit."""
+    scaled = logistic[0].transform(X)
+    probability = logistic.predict_proba(X)[:, 1]
+    curvature = probability * (1 - probability)
+    if curvature.sum() == 0:
+        return np.zeros(len(X))
+    centred = scaled - np.average(scaled, axis=0, weights=curvature)
+    hessian = (centred * curvature[:, np.newaxis]).T @ centred
+    inverse = np.linalg.inv(hessian + np.eye(len(hessian)) / C)
+    return curvature * np.einsum("ij,jk,ik->i", centred, inverse, centred)
+
+
+def _check_strengths(Cs: Any) -> np.ndarray:
+    strengths = np.asarray(CS if Cs is None else Cs, dtype=np.float64)
+    valid = strengths.ndim == 1 and len(strengths) and np.isfinite(strengths).all()
+    if not valid or (strengths < 0).any():
+        raise ValueError(
+            f"Cs={Cs!r} must be one or more non-negative numbers; 0 gives the judges "
+            "no weight."
+        )
+    return strengths
