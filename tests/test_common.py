@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.linear_model import LinearRegression
 from sklearn.utils import estimator_checks
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -19,6 +20,8 @@ from skdiffuse import (
     PPIMeanEstimator,
     PreferenceComparison,
     RandomSelector,
+    RidgePPIMeanEstimator,
+    SigmoidPPIMeanEstimator,
 )
 
 SELECTORS = [
@@ -35,6 +38,11 @@ ESTIMATORS = [
     PPIMeanEstimator(),
     PPIMeanEstimator(lam="ppi++", clip=True),
     PPIMeanEstimator(lam=1.0),
+    PPIMeanEstimator(cross_fit=3),
+    PPIMeanEstimator(regressor=LinearRegression()),
+    RidgePPIMeanEstimator(),
+    RidgePPIMeanEstimator(penalty="plugin"),
+    SigmoidPPIMeanEstimator(Cs=[0, 1, 100, 1e4]),
     PreferenceComparison(DiffUseSelector(random_state=0)),
     PreferenceComparison(RandomSelector(random_state=0), FixedBudget()),
 ]

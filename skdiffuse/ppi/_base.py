@@ -155,7 +155,7 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         for number, chunk in enumerate([rows, *([] if pool is None else chunks(pool))]):
             chunk = checked_chunk(chunk, number - 1)
             self._check_columns(chunk.shape[1])
-            for batch in gen_batches(len(chunk), _BATCH):
+            for batch in gen_batches(len(chunk), _BATCH) if len(chunk) else ():
                 judges = judges + PoolMoments.of(chunk[batch])
                 predicted = self._average(models, chunk[batch])
                 values = values + PoolMoments.of(predicted[:, np.newaxis])

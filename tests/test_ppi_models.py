@@ -1,0 +1,500 @@
+"""How g is fitted: ridge, logistic curve, any estimator; folds and pools in chunks."""
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
+from sklearn.metrics import brier_score_loss
+from sklearn.model_selection import GridSearchCV, KFold, ShuffleSplit, StratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier, KNeighborsRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
+from strategies import judged, seeds
+
+from skdiffuse import (
+    LabeledKFold,
+    PoolMoments,
+    PPIMeanEstimator,
+    RidgePPIMeanEstimator,
+    SigmoidPPIMeanEstimator,
+)
+from skdiffuse.datasets import make_judged_pool
+
+LINEAR = {
+    "ols": PPIMeanEstimator(),
+    "ppi++": PPIMeanEstimator("ppi++"),
+    "one": PPIMeanEstimator(1.0),
+    "ridge": RidgePPIMeanEstimator(),
+    "ridge by folds": RidgePPIMeanEstimator(cv=4),
+    "plugin": RidgePPIMeanEstimator(penalty="plugin"),
+    "cross-fitted": PPIMeanEstimator(cross_fit=3),
+    "cross-fitted ridge": RidgePPIMeanEstimator(cross_fit=3),
+}
+OTHER = {
+    "sigmoid": SigmoidPPIMeanEstimator(Cs=[0, 1, 100], cv=3),
+    "cross-fitted sigmoid": SigmoidPPIMeanEstimator(Cs=[0, 1, 100], cv=3, cross_fit=3),
+    "regressor": PPIMeanEstimator(regressor=KNeighborsRegressor(2), cross_fit=3),
+}
+FAMILY = {**LINEAR, **OTHER}
+few = settings(max_examples=settings.default.max_examples // 6)
+
+
+def split(X, y):
+    labeled = ~np.isnan(y)
+    return X[labeled], y[labeled], X[~labeled]
+
+
+def scale_of(X, y, estimator):
+    weights = getattr(estimator, "lambda_", np.zeros(1))
+    return np.nanmax(np.abs(y)) + np.abs(X).max() * np.abs(weights).sum()
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@few
+@given(data=judged())
+def test_everything_accepted_is_finite(name, data):
+    X, y = data
+    estimator = FAMILY[name].fit(X, y)
+    results = [estimator.mean_, estimator.rectifier_, estimator.effective_sample_size_]
+    assert np.isfinite(results).all()
+    assert estimator.judge_helps_ == (estimator.labels_saved_ > 0)
+    assert estimator.judge_reason_
+    assert np.isfinite(estimator.predict(X)).all()
+    if estimator.n_labeled_ > 1:
+        low, high = estimator.confidence_interval()
+        assert np.isfinite([low, high]).all()
+        assert low <= high
+    if estimator.fallback_:
+        assert estimator.mean_ == pytest.approx(estimator.classical_mean_, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@few
+@given(data=judged(min_labeled=2))
+def test_predictions_average_to_the_mean_over_the_pool(name, data):
+    X, y = data
+    estimator = FAMILY[name].fit(X, y)
+    pool = np.isnan(y)
+    tolerance = 1e-9 * scale_of(X, y, estimator)
+    if pool.any():
+        mean = estimator.predict(X[pool]).mean()
+        assert mean == pytest.approx(estimator.mean_, abs=tolerance)
+    else:
+        assert estimator.mean_ == pytest.approx(y.mean(), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@few
+@given(data=judged(min_labeled=6), shift=st.floats(-50, 50), scale=st.floats(0.1, 50))
+def test_mean_moves_with_the_labels(name, data, shift, scale):
+    X, y = data
+    if name == "one":
+        return
+    one = FAMILY[name].fit(X, y)
+    mean = one.mean_
+    other = FAMILY[name].fit(X, scale * y + shift)
+    tolerance = 1e-6 * (scale * scale_of(X, y, one) + abs(shift))
+    assert other.mean_ == pytest.approx(scale * mean + shift, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", ["ols", "ridge", "plugin", "cross-fitted", "sigmoid"])
+@few
+@given(data=judged(min_labeled=8, n_judges=2), shift=st.floats(-5, 5), seed=seeds)
+def test_scale_of_a_judge_does_not_matter(name, data, shift, seed):
+    X, y = data
+    scales = np.random.default_rng(seed).uniform(0.2, 5, size=2) * [1, -1]
+    mean = FAMILY[name].fit(X, y).mean_
+    moved = (X + shift * np.abs(X).max()) * scales
+    other = FAMILY[name].fit(moved, y)
+    tolerance = 1e-6 * scale_of(moved, y, other)
+    assert other.mean_ == pytest.approx(mean, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@few
+@given(data=judged(min_labeled=2, max_unlabeled=60), seed=seeds)
+def test_pool_in_chunks_is_the_pool(name, data, seed):
+    X, y = data
+    here, labels, pool = split(X, y)
+    if not len(pool):
+        return
+    whole = FAMILY[name].fit(X, y)
+    expected = whole.mean_, whole._variance(0), whole.judge_mean_
+    cuts = np.sort(np.random.default_rng(seed).integers(0, len(pool) + 1, size=3))
+    parts = np.split(pool, cuts)
+    pools = [pool, iter(parts), parts]
+    if name in LINEAR:
+        pools.append(
+            sum((PoolMoments.of(p) for p in parts[1:]), PoolMoments.of(parts[0]))
+        )
+    for given_pool in pools:
+        estimator = FAMILY[name].fit(here, labels, pool=given_pool)
+        tolerance = 1e-10 * scale_of(X, y, estimator)
+        assert estimator.n_unlabeled_ == len(pool)
+        assert estimator.mean_ == pytest.approx(expected[0], abs=tolerance)
+        assert estimator._variance(0) == pytest.approx(
+            expected[1], rel=1e-9, abs=tolerance**2
+        )
+        np.testing.assert_allclose(
+            estimator.judge_mean_, expected[2], atol=1e-12 * np.abs(X).max()
+        )
+
+
+@given(seeds, st.integers(1, 50), st.integers(1, 3))
+def test_moments_add_up_in_any_order(seed, n, d):
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(n, d)) + 10.0 ** rng.integers(-3, 6)
+    parts = np.split(rows, np.sort(rng.integers(0, n + 1, size=2)))
+    for order in itertools.permutations(parts):
+        moments = PoolMoments.of(order)
+        assert moments.count == n
+        np.testing.assert_allclose(
+            moments.mean, rows.mean(axis=0), rtol=0, atol=1e-14 * np.abs(rows).max()
+        )
+        np.testing.assert_allclose(
+            moments.covariance(),
+            np.cov(rows.T, ddof=0).reshape(d, d),
+            rtol=1e-6,
+            atol=1e-10,
+        )
+
+
+@pytest.mark.parametrize(
+    ("pool", "message"),
+    [
+        (np.zeros((3, 2)), "pool has 2 columns, but X has 1"),
+        ([np.zeros((3, 1)), np.zeros((3, 2))], "moments of 1 and of 2 columns"),
+        ([np.zeros((2, 1)), [[np.nan]]], "chunk 1 of pool contains NaN in row 0"),
+        ([], "no chunk"),
+        (3, "pool is a int"),
+        ("abc", "pool is a str"),
+        (PoolMoments.of(np.zeros((3, 2))), "pool has 2 columns"),
+    ],
+)
+def test_bad_pools_are_refused(pool, message):
+    X, y = make_judged_pool(20, None, random_state=0)
+    with pytest.raises(ValueError, match=message):
+        PPIMeanEstimator().fit(X, y, pool=pool)
+
+
+def test_pool_of_a_curve_must_be_rows():
+    X, y = make_judged_pool(30, None, random_state=0)
+    with pytest.raises(ValueError, match="has to see the rows"):
+        SigmoidPPIMeanEstimator().fit(X, y, pool=PoolMoments.of(X))
+    with pytest.raises(ValueError, match="pool has 2 columns"):
+        SigmoidPPIMeanEstimator().fit(X, y, pool=np.zeros((3, 2)))
+
+
+@given(seeds, st.sampled_from([None, 3]), st.integers(1, 3))
+def test_ridge_is_scikit_learns_on_scaled_judges(seed, cv, n_judges):
+    X, y = make_judged_pool(80, 25, judge=[0.8, 0.4, 0.0][:n_judges], random_state=seed)
+    here, labels, _ = split(X, y)
+    if np.ptp(labels) == 0:
+        return
+    scaler = StandardScaler().fit(here)
+    alphas = np.logspace(3, -4, 8)
+    twin = RidgeCV(25 * alphas, cv=cv, scoring="neg_mean_squared_error")
+    twin.fit(scaler.transform(here), labels)
+    estimator = RidgePPIMeanEstimator(alphas=alphas, cv=cv).fit(X, y)
+    assert estimator.alpha_ == pytest.approx(twin.alpha_ / 25)
+    np.testing.assert_allclose(estimator.lambda_, twin.coef_ / scaler.scale_)
+    leverage = estimator._leverage
+    for i in (0, 7):
+        kept = np.arange(25) != i
+        # The closed form leaves a row out of the fit, not out of the scaling.
+        fit = Ridge(twin.alpha_).fit(scaler.transform(here[kept]), labels[kept])
+        left_out = labels[i] - fit.predict(scaler.transform(here[[i]]))[0]
+        residual = (labels - twin.predict(scaler.transform(here)))[i]
+        assert residual / (1 - leverage[i]) == pytest.approx(left_out, rel=1e-6)
+
+
+def test_penalties_are_in_units_of_the_spread():
+    X, y = make_judged_pool(80, 25, judge=0.8, random_state=0)
+    free = PPIMeanEstimator().fit(X, y).lambda_
+    halved = RidgePPIMeanEstimator(alphas=[1.0]).fit(X, y)
+    np.testing.assert_allclose(halved.lambda_, free / 2)
+    none = RidgePPIMeanEstimator(alphas=[np.inf]).fit(X, y)
+    assert none.mean_ == none.classical_mean_
+    assert none.alpha_ == np.inf
+    assert not none.judge_helps_
+    assert none.judge_reason_ == "the judge has no weight"
+    for alphas in ([0.0], [-1.0], [], [[1.0]], [np.nan]):
+        with pytest.raises(ValueError, match="positive numbers"):
+            RidgePPIMeanEstimator(alphas=alphas).fit(X, y)
+
+
+def test_plugin_shrinks_by_the_precision_of_the_weight():
+    X, y = make_judged_pool(80, 12, judge=0.8, random_state=0)
+    here, labels, _ = split(X, y)
+    f = here[:, 0] - here.mean()
+    weight = f @ labels / (f @ f)
+    residual = labels - labels.mean() - weight * f
+    variance = residual @ residual / 10 / (f @ f)
+    expected = weight * max(0, 1 - variance / weight**2)
+    estimator = RidgePPIMeanEstimator(penalty="plugin").fit(X, y)
+    np.testing.assert_allclose(estimator.lambda_, [expected])
+    assert np.isnan(estimator.alpha_)
+
+
+def test_sigmoid_chooses_by_the_brier_score():
+    X, y = make_judged_pool(200, 40, judge=0.8, random_state=1)
+    here, labels, pool = split(X, y)
+    Cs = [0.01, 1.0, 100.0]
+    scaler = StandardScaler().fit(here)
+    Z = scaler.transform(here)
+    folds = list(StratifiedKFold(5).split(Z, labels))
+    losses = [
+        np.mean(
+            [
+                brier_score_loss(
+                    labels[test],
+                    LogisticRegression(C=C / 40, tol=1e-10, max_iter=1000)
+                    .fit(Z[train], labels[train])
+                    .predict_proba(Z[test])[:, 1],
+                )
+                for train, test in folds
+            ]
+        )
+        for C in Cs
+    ]
+    estimator = SigmoidPPIMeanEstimator(Cs=Cs).fit(X, y)
+    best = Cs[int(np.argmin(losses))]
+    assert best == estimator.C_
+    twin = LogisticRegression(C=best / 40, tol=1e-10, max_iter=1000).fit(Z, labels)
+    g = twin.predict_proba(scaler.transform(pool))[:, 1]
+    mean = g.mean() + (labels - twin.predict_proba(Z)[:, 1]).mean()
+    assert estimator.mean_ == pytest.approx(mean, abs=1e-4)
+
+
+def test_sigmoid_of_labels_between_is_that_of_weighted_pairs():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(300, 1))
+    labels = 1 + 4 / (1 + np.exp(-6 * (X[:, 0] - 0.5))) + rng.normal(0, 0.1, 300)
+    y = np.where(np.arange(300) < 40, labels, np.nan)
+    estimator = SigmoidPPIMeanEstimator().fit(X, y)
+    assert estimator.mean_ == pytest.approx(labels.mean(), abs=0.1)
+    assert estimator.score(X, y) > 0.95
+    here = y[:40]
+    share = (here - here.min()) / np.ptp(here)
+    Z = StandardScaler().fit(X[:40]).transform(X)
+    twin = LogisticRegression(C=estimator.C_ / 40, tol=1e-10, max_iter=1000).fit(
+        np.vstack([Z[:40], Z[:40]]),
+        np.repeat([1, 0], 40),
+        sample_weight=np.concatenate([share, 1 - share]),
+    )
+    g = here.min() + np.ptp(here) * twin.predict_proba(Z)[:, 1]
+    mean = g[40:].mean() + (here - g[:40]).mean()
+    assert estimator.mean_ == pytest.approx(mean, abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    "estimator", [RidgePPIMeanEstimator(), SigmoidPPIMeanEstimator()]
+)
+@pytest.mark.parametrize(
+    ("X", "y", "fallback"),
+    [
+        (np.eye(4)[:, :1], [1, 0, 1, 0], "no unlabelled rows"),
+        (np.arange(6.0)[:, None], [1, 1, 1, 1, np.nan, np.nan], "constant labels"),
+        (np.array([[2.0]] * 5 + [[1.0]]), [1, 0, 1, 0, 1, np.nan], "constant judge"),
+        (np.arange(3.0)[:, None], [1, 0, np.nan], "too few labels"),
+        (np.arange(2.0)[:, None], [1, np.nan], "labels"),
+    ],
+)
+def test_fallbacks_say_why(estimator, X, y, fallback):
+    estimator.fit(X, y)
+    assert fallback in estimator.fallback_
+    assert estimator.mean_ == pytest.approx(np.nanmean(y))
+    low, high = estimator.confidence_interval()
+    assert 0 <= low < high <= 1
+
+
+def test_sigmoid_needs_two_labels_of_a_kind():
+    X, _ = make_judged_pool(30, None, random_state=0)
+    y = np.where(np.arange(30) < 10, 0.0, np.nan)
+    y[0] = 1
+    estimator = SigmoidPPIMeanEstimator().fit(X, y)
+    assert estimator.fallback_ == "too few labels of a kind"
+    assert np.isnan(estimator.C_)
+    y[1] = 1
+    assert SigmoidPPIMeanEstimator().fit(X, y).fallback_ is None
+    for Cs in ([-1.0], [], [np.inf], [np.nan]):
+        with pytest.raises(ValueError, match="non-negative"):
+            SigmoidPPIMeanEstimator(Cs=Cs).fit(X, y)
+
+
+@given(seeds, st.integers(2, 6))
+def test_cross_fit_from_the_definition(seed, n_folds):
+    X, y = make_judged_pool(60, 17, judge=[0.8, 0.3], random_state=seed)
+    here, labels, pool = split(X, y)
+    if min(labels.sum(), (1 - labels).sum()) < 5:
+        return
+    # An intercept that is the same in all folds changes nothing; here g is zero at the
+    # mean of the labelled rows.
+    g_pool, residuals, centre = 0, np.empty(17), here.mean(axis=0)
+    for train, test in KFold(n_folds).split(here):
+        twin = LinearRegression().fit(here[train], labels[train])
+        g_pool = g_pool + len(test) / 17 * ((pool - centre) @ twin.coef_)
+        residuals[test] = labels[test] - (here[test] - centre) @ twin.coef_
+    estimator = PPIMeanEstimator(cross_fit=n_folds).fit(X, y)
+    assert estimator.mean_ == pytest.approx(g_pool.mean() + residuals.mean())
+    expected = g_pool.var(ddof=1) / len(pool) + residuals.var(ddof=1) / 17
+    assert estimator.standard_error_**2 == pytest.approx(expected)
+    folds = KFold(n_folds, shuffle=True, random_state=0)
+    assert np.isfinite(PPIMeanEstimator(cross_fit=folds).fit(X, y).mean_)
+
+
+def test_cross_fit_needs_a_partition():
+    X, y = make_judged_pool(60, 20, random_state=0)
+    with pytest.raises(ValueError, match="each has to be in one"):
+        PPIMeanEstimator(cross_fit=ShuffleSplit(3, random_state=0)).fit(X, y)
+
+
+def test_any_estimator_may_be_g():
+    X, y = make_judged_pool(600, 80, rate=0.3, judge=[0.9, 0.5], random_state=0)
+    for regressor in (
+        HistGradientBoostingRegressor(max_iter=20),
+        KNeighborsClassifier(),
+        make_pipeline(StandardScaler(), LogisticRegression()),
+    ):
+        estimator = PPIMeanEstimator(regressor=regressor, cross_fit=5).fit(X, y)
+        low, high = estimator.confidence_interval()
+        assert low < 0.3 < high
+        assert estimator.judge_helps_
+        assert not hasattr(estimator, "lambda_")
+        default = PPIMeanEstimator(regressor=regressor).fit(X, y)
+        assert default.mean_ == pytest.approx(estimator.mean_, abs=1e-9)
+    with pytest.raises(ValueError, match="without predict_proba"):
+        PPIMeanEstimator(regressor=LinearSVC()).fit(X, y)
+    with pytest.raises(ValueError, match="needs labels 0 and 1, but y holds 2"):
+        PPIMeanEstimator(regressor=KNeighborsClassifier()).fit(X, 2 * y)
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("binary", [True, False])
+def test_p_value_agrees_with_the_interval(name, binary):
+    X, y = make_judged_pool(100, 20, rate=0.3, random_state=2)
+    if not binary:
+        y = y + 0.1 * np.arange(100)
+    estimator = FAMILY[name].fit(X, y)
+    methods = ["auto", "normal", "t"] + ["wilson"] * binary
+    for method, alternative in itertools.product(
+        methods, ("two-sided", "less", "greater")
+    ):
+        options = {"method": method, "alternative": alternative}
+        for level in (0.5, 0.9, 0.99):
+            low, high = estimator.confidence_interval(level, **options)
+            for end, inwards in ((low, 1e-6), (high, -1e-6)):
+                if not np.isfinite(end) or (end in (0, 1) and method != "normal"):
+                    continue
+                inside = estimator.p_value(end + inwards, **options)
+                outside = estimator.p_value(end - inwards, **options)
+                assert inside >= 1 - level >= outside
+                assert inside == pytest.approx(1 - level, abs=1e-3)
+
+
+def test_p_value_checks_its_arguments():
+    X, y = make_judged_pool(100, 20, random_state=0)
+    estimator = PPIMeanEstimator().fit(X, y)
+    with pytest.raises(ValueError, match="is no rate"):
+        estimator.p_value(1.5)
+    assert estimator.p_value(1.5, method="t") < 1e-3
+    for null_mean in (np.nan, np.inf, "0.5", None):
+        with pytest.raises(ValueError, match="not a finite number"):
+            estimator.p_value(null_mean)
+    with pytest.raises(ValueError, match="parameter of p_value"):
+        estimator.p_value(0.5, method="exact")
+    perfect = PPIMeanEstimator().fit(np.arange(6.0)[:, None], np.arange(6.0) * 0 + 3.5)
+    assert perfect.p_value(3.5) == 1
+    assert perfect.p_value(3.6) == 0
+    assert perfect.p_value(3.4, alternative="greater") == 0
+    assert perfect.p_value(3.4, alternative="less") == 1
+
+
+def test_what_the_judge_is_worth():
+    for judge, helps in ((0.95, True), (0.0, False)):
+        saved, said = [], []
+        for seed in range(30):
+            X, y = make_judged_pool(1000, 60, judge=judge, random_state=seed)
+            estimator = PPIMeanEstimator(1.0).fit(X, y)
+            assert estimator.effective_sample_size_ == pytest.approx(
+                60 + estimator.labels_saved_
+            )
+            said.append(estimator.judge_helps_ == helps)
+            saved.append(estimator.labels_saved_)
+        # n / (1 - rho²) for large n and pool, less what a cautious count leaves out.
+        assert (np.mean(saved) > 30) == helps
+        assert np.mean(said) >= 0.9
+
+
+def test_useless_judges_get_little_weight():
+    errors = {"ols": [], "ridge": [], "classical": []}
+    for seed in range(400):
+        X, y = make_judged_pool(500, 15, rate=0.5, judge=[0.0] * 8, random_state=seed)
+        errors["ols"].append(PPIMeanEstimator().fit(X, y).mean_ - 0.5)
+        ridge = RidgePPIMeanEstimator().fit(X, y)
+        errors["ridge"].append(ridge.mean_ - 0.5)
+        errors["classical"].append(ridge.classical_mean_ - 0.5)
+    size = {name: np.sqrt(np.mean(np.square(e))) for name, e in errors.items()}
+    assert size["ridge"] < 1.15 * size["classical"] < size["ols"]
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [RidgePPIMeanEstimator(), RidgePPIMeanEstimator(penalty="plugin")],
+    ids=["cv", "plugin"],
+)
+@pytest.mark.parametrize("judge", [0.9, 0.0, -0.5])
+def test_bias_and_coverage_of_ridge_by_simulation(estimator, judge):
+    rate, runs = 0.3, 1000
+    rng = np.random.RandomState(0)
+    errors, held = [], 0
+    for _ in range(runs):
+        X, y = make_judged_pool(320, 20, rate=rate, judge=judge, random_state=rng)
+        estimator.fit(X, y)
+        errors.append(estimator.mean_ - rate)
+        low, high = estimator.confidence_interval()
+        held += low <= rate <= high
+    # Fitting and correcting on the same labels has a bias of order 1/n.
+    assert abs(np.mean(errors)) <= 3 * np.std(errors) / np.sqrt(runs) + 0.005
+    assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
+
+
+def test_cross_fit_takes_the_bias_away():
+    bias = {None: [], 5: []}
+    for seed in range(3000):
+        X, y = make_judged_pool(1012, 12, rate=0.1, judge=0.9, random_state=seed)
+        for folds, errors in bias.items():
+            estimator = PPIMeanEstimator(cross_fit=folds).fit(X, y)
+            errors.append(estimator.mean_ - 0.1)
+    error = np.std(bias[5]) / np.sqrt(3000)
+    assert abs(np.mean(bias[5])) <= 3.5 * error
+
+
+def test_grid_search_over_penalties_judges_and_classes():
+    X, y = make_judged_pool(400, 50, judge=[0.9, 0.0], random_state=0)
+    pipeline = make_pipeline(
+        ColumnTransformer([("judges", "passthrough", [0, 1])]), RidgePPIMeanEstimator()
+    )
+    grid = [
+        {"columntransformer__judges": ["passthrough"]},
+        {
+            "ridgeppimeanestimator": [
+                PPIMeanEstimator(0.0),
+                PPIMeanEstimator(),
+                SigmoidPPIMeanEstimator(Cs=[0, 1, 100]),
+            ]
+        },
+        {"ridgeppimeanestimator__alphas": [[np.inf], [1.0], None]},
+    ]
+    search = GridSearchCV(pipeline, grid, cv=LabeledKFold(5), error_score="raise")
+    search.fit(X, y)
+    scores = search.cv_results_["mean_test_score"]
+    assert np.isfinite(scores).all()
+    assert scores.max() > 0.2 > scores[1]
+    assert search.best_estimator_[-1].judge_helps_
