@@ -13,6 +13,7 @@ from skdiffuse.ppi import (
     PPIMeanEstimator,
     RidgePPIMeanEstimator,
     SigmoidPPIMeanEstimator,
+    plan_labels,
 )
 from skdiffuse.selection import DiffUseSelector, NormSelector, RandomSelector
 
@@ -35,4 +36,5 @@ __all__ = [
     "SigmoidPPIMeanEstimator",
     "SubsampleSplit",
     "__version__",
+    "plan_labels",
 ]

@@ -330,11 +330,13 @@ def test_estimate_puts_three_ways_side_by_side(run, tmp_path, ending):
         "classical",
         "judge_only",
         "judge_only",
+        "ridge",
+        "sigmoid",
         "ppi",
     ]
     for row in result["estimates"]:
         assert row["low"] < row["mean"] < row["high"]
-    classical, good, _, ppi = result["estimates"]
+    classical, good, *_, ppi = result["estimates"]
     assert classical["mean"] == pytest.approx(frame["label"].mean())
     assert good["mean"] == pytest.approx(frame["good"].mean())
     assert ppi["high"] - ppi["low"] < classical["high"] - classical["low"]
@@ -354,7 +356,7 @@ def test_estimate_says_when_the_judge_is_of_no_use(run, tmp_path):
     judged_frame().with_columns(good=pl.lit(1)).write_csv(path)
     code, text, _ = run("estimate", path, "--label", "label", "--judge", "good")
     assert code == 0
-    assert "PPI is the mean of the labels here: constant judge" in text
+    assert "the mean of the labels is taken: constant judge" in text
 
 
 def test_estimate_warns_of_labels_that_were_chosen(run, tmp_path):
@@ -386,6 +388,49 @@ def test_confidence_level_is_named_as_the_option(run, tmp_path, level):
     code, _, err = run("estimate", tmp_path / "x.csv", *arguments)
     assert code == 2
     assert "--confidence-level" in err
+
+
+def test_plan_from_a_correlation_and_from_a_pilot(run, tmp_path):
+    options = ("--budget", 100, "--prediction-cost", 0.01)
+    plan = json.loads(run("plan", "--rho", 0.8, *options, "--json")[1])
+    assert (plan["n_labels"], plan["n_predictions"], plan["feasible"]) == (
+        88,
+        1200,
+        True,
+    )
+    assert (
+        "88 random labels, 1200 predictions" in run("plan", "--rho", 0.8, *options)[1]
+    )
+    path = tmp_path / "pilot.csv"
+    judged_frame().write_csv(path)
+    pilot = (path, "--label", "label", "--judge", "good")
+    plan = json.loads(run("plan", *pilot, *options, "--json")[1])
+    assert 0 < plan["rho"] < 1
+    far = ("--width", 0.001, "--pool-size", 900)
+    code, text, _ = run("plan", *pilot, *far)
+    assert code == 0
+    assert "Not to be had" in text
+    poor = ("--rho", 0.5, "--budget", 0.1, "--prediction-cost", 1)
+    assert json.loads(run("plan", *poor, "--json")[1])["width"] is None
+    assert "nothing can be said" in run("plan", *poor)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--budget", "9"], "one of rho and pilot"),
+        (["--rho", "0.5"], "one of width and budget"),
+        (["--rho", "2", "--budget", "9"], "rho"),
+        (["--rho", "0.5", "--budget", "9"], "pool_size"),
+        (["x.csv", "--budget", "9"], "--label and --judge"),
+    ],
+    ids=" ".join,
+)
+def test_plan_refuses_what_it_cannot_plan(run, arguments, message):
+    code, out, err = run("plan", *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
 
 
 BAD_FILES = {
@@ -517,7 +562,7 @@ def test_help_and_version(run):
     assert code == 0
     assert "compare" in out
     assert run("--version")[1].startswith("skdiffuse ")
-    for command in ("demo", "select", "compare", "estimate"):
+    for command in ("demo", "select", "compare", "estimate", "plan"):
         code, out, _ = run(command, "--help")
         assert code == 0
         assert "--json" in out
@@ -607,7 +652,7 @@ def test_any_terminal_shows_the_numbers(tmp_path, environment):
     )
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert b"PPI" in shown.stdout
-    assert len(re.findall(rb"0\.\d+ to 0\.\d+", shown.stdout)) == 3
+    assert len(re.findall(rb"0\.\d+ to 0\.\d+", shown.stdout)) == 5
 
 
 def test_closed_streams_are_no_error(captions_file):

@@ -4,7 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from skdiffuse import PPIMeanEstimator
+from skdiffuse import (
+    PPIMeanEstimator,
+    RidgePPIMeanEstimator,
+    SigmoidPPIMeanEstimator,
+)
 from skdiffuse.comparison import Verdict
 
 _NAMES = {1: "A", -1: "B", 0: None}
@@ -84,12 +88,14 @@ def estimates(
 ) -> dict[str, Any]:
     """Estimate the mean by the labels, by each judge alone, and by both."""
     ppi = PPIMeanEstimator().fit(X, y)
-    rows: list[tuple[dict[str, str], PPIMeanEstimator]] = [
+    rows: list[tuple[dict[str, str], Any]] = [
         ({"method": "classical"}, PPIMeanEstimator(lam=0).fit(X, y))
     ]
     for name, scores in zip(judges, X.T, strict=True):
         alone = PPIMeanEstimator(lam=0).fit(X, scores)
         rows.append(({"method": "judge_only", "judge": name}, alone))
+    rows.append(({"method": "ridge"}, RidgePPIMeanEstimator().fit(X, y)))
+    rows.append(({"method": "sigmoid"}, SigmoidPPIMeanEstimator().fit(X, y)))
     rows.append(({"method": "ppi"}, ppi))
     results = []
     for names, estimator in rows:
@@ -100,14 +106,16 @@ def estimates(
         "n_labeled": ppi.n_labeled_,
         "n_unlabeled": ppi.n_unlabeled_,
         "confidence_level": confidence_level,
+        "effective_sample_size": ppi.effective_sample_size_,
+        "labels_saved": ppi.labels_saved_,
+        "judge_helps": ppi.judge_helps_,
+        "judge_reason": ppi.judge_reason_,
         "fallback": ppi.fallback_,
-        "notes": _notes_on_labels(X, y, judges, ppi.fallback_),
+        "notes": _notes_on_labels(X, y, judges),
     }
 
 
-def _notes_on_labels(
-    X: np.ndarray, y: np.ndarray, judges: list[str], fallback: str | None
-) -> list[str]:
+def _notes_on_labels(X: np.ndarray, y: np.ndarray, judges: list[str]) -> list[str]:
     labeled = ~np.isnan(y)
     notes = []
     if labeled.all():
@@ -115,8 +123,6 @@ def _notes_on_labels(
             "Every row has a label. If some stand for a missing one (-1, say), leave "
             "them empty."
         )
-    elif fallback:
-        notes.append(f"PPI is the mean of the labels here: {fallback}.")
     for name, scores in zip(judges, X.T, strict=True):
         here, pool = scores[labeled], scores[~labeled]
         if not len(pool):

@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -15,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
-from skdiffuse import PreferenceComparison
+from skdiffuse import PPIMeanEstimator, PreferenceComparison, plan_labels
 from skdiffuse.cli import _answers, _demo, _embed, _files, _report, _selectors
 from skdiffuse.comparison import Verdict
 from skdiffuse.metrics import winner
@@ -293,6 +294,72 @@ def estimate(
     X = np.column_stack([_files.numbers(table, name, "--judge") for name in judge])
     result = _answers.estimates(X, y, judge, confidence_level)
     _print(result, as_json, _report.estimates)
+
+
+@app.command()
+def plan(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="A pilot: rows with a judge, some with a label."
+        ),
+    ] = None,
+    rho: Annotated[
+        float | None,
+        typer.Option(help="Correlation of judge and label, instead of a pilot."),
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(help="Column of the pilot with the labels.")
+    ] = None,
+    judge: Annotated[
+        list[str] | None, typer.Option(help="Column with a judge; may be repeated.")
+    ] = None,
+    width: Annotated[
+        float | None, typer.Option(help="Width of the interval that is wanted.")
+    ] = None,
+    budget: Annotated[float | None, typer.Option(help="What may be spent.")] = None,
+    label_cost: Annotated[float, typer.Option(help="Price of a label.")] = 1.0,
+    prediction_cost: Annotated[
+        float, typer.Option(help="Price of a judge's score.")
+    ] = 0.0,
+    pool_size: Annotated[
+        int | None, typer.Option(help="How many rows there are at most.")
+    ] = None,
+    spread: Annotated[
+        float | None,
+        typer.Option(
+            help="Standard deviation of the labels. Default: the pilot's, or 0.5."
+        ),
+    ] = None,
+    confidence_level: Annotated[
+        float, typer.Option(help="Confidence level of the interval.")
+    ] = 0.95,
+    as_json: JsonOption = False,
+) -> None:
+    """Plan how many labels and predictions to pay for, for a width or a budget."""
+    pilot = None
+    if file is not None:
+        if label is None or not judge:
+            raise ValueError("a pilot FILE needs --label and --judge.")
+        table = _files.read_table(file)
+        y = _files.numbers(table, label, "--label", optional=True)
+        X = np.column_stack([_files.numbers(table, name, "--judge") for name in judge])
+        pilot = PPIMeanEstimator().fit(X, y)
+    result = plan_labels(
+        rho,
+        pilot=pilot,
+        width=width,
+        budget=budget,
+        label_cost=label_cost,
+        prediction_cost=prediction_cost,
+        pool_size=pool_size,
+        spread=spread,
+        confidence_level=confidence_level,
+    )
+    answer = asdict(result)
+    if not np.isfinite(result.width):
+        answer["width"] = None
+    _print(answer, as_json, _report.plan)
 
 
 @app.callback(invoke_without_command=True)

@@ -6,7 +6,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-_METHODS = {"classical": "labels alone", "judge_only": "judge alone", "ppi": "PPI"}
+_METHODS = {
+    "classical": "labels alone",
+    "judge_only": "judge alone",
+    "ridge": "ridge PPI",
+    "sigmoid": "sigmoid PPI",
+    "ppi": "PPI (recommended)",
+}
 
 
 def verdict(console: Console, result: dict[str, Any]) -> None:
@@ -32,10 +38,33 @@ def estimates(console: Console, result: dict[str, Any]) -> None:
     """Print the estimates side by side."""
     console.print(_table(result))
     console.print(
-        f"{result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool. "
+        f"  {result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool. "
         "No label corrects the judge alone."
     )
+    console.print(f"  What the judge is worth: {result['judge_reason']}.")
     _notes(console, result)
+
+
+def plan(console: Console, result: dict[str, Any]) -> None:
+    """Print how many labels and predictions to pay for."""
+    _headline(
+        console,
+        f"{result['n_labels']} random labels, {result['n_predictions']} predictions"
+        if result["feasible"]
+        else "Not to be had.",
+    )
+    console.print(f"  {result['reason']}")
+    console.print(f"  cost: {result['cost']:.6g}")
+    console.print(
+        f"  as good as {result['effective_sample_size']:.0f} labels alone; interval "
+        f"about {result['width']:.3g} wide"
+        if result["effective_sample_size"]
+        else "  nothing can be said from so little"
+    )
+    console.print(
+        f"  assumed: correlation {result['rho']:.3g} of judge and label, standard "
+        f"deviation {result['spread']:.3g} of the labels"
+    )
 
 
 def demo(console: Console, result: dict[str, Any]) -> None:

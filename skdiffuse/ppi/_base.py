@@ -459,20 +459,30 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         constant = np.ptp(self._values) == 0 and self._pool_comoment == 0
         if not self.n_unlabeled_ or constant:
             return float(n)
-        prior = _WILSON_PRIOR if np.isin(self._labels, (0, 1)).all() else 0.0
-        deviations = self._labels - self.classical_mean_
-        spread = _sum_of_squares(deviations * n / max(n - 1, 1)) + prior
-        left_out = self._residuals / np.maximum(1 - self._leverage, 1 / n)
-        rest = _sum_of_squares(left_out) + prior
+        spread, rest = self._left_out_squares()
         pool = n * n * self._pool_variance(ddof=0)
         if spread == 0:
             return float(n) if rest + pool == 0 else 0.0
-        explained = 1 - rest / spread
-        if explained > 0:
-            explained *= max(0, n - 3) / n
-        design = 1 - explained + pool / spread
+        design = 1 - self._explained() + pool / spread
         # A judge without any error would be worth infinitely many labels.
         return float(n / max(design, 1e-12))
+
+    def _left_out_squares(self) -> tuple[float, float]:
+        """Return the squares of labels and residuals, each predicted without itself."""
+        n = self.n_labeled_
+        prior = _WILSON_PRIOR if np.isin(self._labels, (0, 1)).all() else 0.0
+        deviations = self._labels - self.classical_mean_
+        residuals = deviations - (self._values - self._values.mean())
+        left_out = residuals / np.maximum(1 - self._leverage, 1 / n)
+        spread = _sum_of_squares(deviations * n / max(n - 1, 1))
+        return float(spread) + prior, float(_sum_of_squares(left_out)) + prior
+
+    def _explained(self) -> float:
+        """Return the share of the spread that g explains, shrunk for few labels."""
+        spread, rest = self._left_out_squares()
+        explained = 1 - rest / spread if spread else 0.0
+        n = self.n_labeled_
+        return explained * max(0, n - 3) / n if explained > 0 else explained
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels from judge scores; the mean over the pool is `mean_`.
