@@ -406,6 +406,8 @@ def test_plan_from_a_correlation_and_from_a_pilot(run, tmp_path):
     pilot = (path, "--label", "label", "--judge", "good")
     plan = json.loads(run("plan", *pilot, *options, "--json")[1])
     assert 0 < plan["rho"] < 1
+    near = ("--width", 0.2, "--prediction-cost", 0.01, "--json")
+    assert json.loads(run("plan", *pilot, *near)[1])["feasible"]
     far = ("--width", 0.001, "--pool-size", 900)
     code, text, _ = run("plan", *pilot, *far)
     assert code == 0

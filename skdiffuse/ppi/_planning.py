@@ -161,7 +161,7 @@ def plan_labels(
         rows=math.inf if pool_size is None else pool_size,
     )
     spread = 0.5 if spread is None else float(spread)
-    reach = 2 * stats.norm.isf((1 - confidence_level) / 2) * spread
+    reach = 2 * spread * float(stats.norm.isf((1 - confidence_level) / 2))
     if budget is not None:
         n, m = market.best_for(budget)
         feasible = n >= 1
@@ -171,7 +171,7 @@ def plan_labels(
     else:
         wanted = (reach / width) ** 2
         n, m = market.cheapest_for(wanted)
-        feasible = market.effective(n, m) >= wanted * (1 - 1e-9)
+        feasible = bool(market.effective(n, m) >= wanted * (1 - 1e-9))
         reason = (
             "the cheapest for the width"
             if feasible
