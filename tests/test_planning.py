@@ -27,8 +27,7 @@ def test_no_other_plan_gives_more_for_the_budget(rho, price, budget):
         effective(n, max(0, int((budget - n) / price)), rho)
         for n in range(1, int(budget) + 1)
     )
-    # Rounding to whole labels costs at most one of them.
-    assert plan.effective_sample_size >= best * (1 - 1.5 / plan.n_labels) - 1e-9
+    assert plan.effective_sample_size >= best * (1 - 1e-9)
     assert plan.effective_sample_size == pytest.approx(
         effective(plan.n_labels, plan.n_predictions, rho)
     )
@@ -139,3 +138,59 @@ def test_a_budget_below_one_label_is_not_feasible():
     assert not plan.feasible
     assert plan.n_labels == 0
     assert plan.effective_sample_size == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"rho": 0.8, "width": 1e6, "prediction_cost": 0.1},
+        {"rho": 0.8, "width": 1.0, "spread": 1e-6, "prediction_cost": 0.1},
+        {"rho": 0.8, "width": 1e-200, "prediction_cost": 0.1},
+        {"rho": 0.5, "budget": 1e300, "label_cost": 1e-300, "prediction_cost": 0.1},
+        {"rho": 0.5, "budget": 1e300, "prediction_cost": 1e-300},
+        {"rho": 0.5, "width": 1.0, "confidence_level": 1e-18, "pool_size": 100},
+        {"rho": 0.5, "width": 1.0, "spread": 1e-200, "prediction_cost": 0.1},
+    ],
+    ids=range(7),
+)
+def test_plans_at_the_ends_of_the_range(arguments):
+    plan = plan_labels(**arguments)
+    assert plan.n_labels >= 1
+    assert math.isfinite(plan.width)
+    if plan.feasible and "width" in arguments:
+        assert plan.width <= arguments["width"]
+        assert plan.n_labels == 1
+
+
+@given(
+    st.sampled_from([0.3, 0.8, 0.95, 0.99]),
+    st.floats(0.3, 5),
+    st.floats(0.01, 2),
+    st.integers(2, 120),
+    st.floats(1, 60),
+    st.floats(0.15, 1.5),
+)
+def test_plans_are_the_best_of_all(rho, label, prediction, rows, budget, width):
+    prices = {"label_cost": label, "prediction_cost": prediction, "pool_size": rows}
+    every = [(n, m) for n in range(1, rows + 1) for m in [0, *range(n + 1, rows + 1)]]
+    gives = {plan: effective(*plan, rho) for plan in every}
+    costs = {(n, m): n * label + m * prediction for n, m in every}
+    affordable = [gives[p] for p in every if costs[p] <= budget]
+    best = plan_labels(rho, budget=budget, **prices)
+    if affordable:
+        assert best.effective_sample_size == pytest.approx(max(affordable))
+    wanted = (1.959963984540054 / width) ** 2
+    enough = [costs[p] for p in every if gives[p] >= wanted]
+    cheapest = plan_labels(rho, width=width, **prices)
+    assert cheapest.feasible == bool(enough)
+    if enough:
+        assert cheapest.cost == pytest.approx(min(enough))
+
+
+def test_a_pilot_is_one_of_ours():
+    class Other:
+        def confidence_interval(self):
+            return 0, 1
+
+    with pytest.raises(ValueError, match="not an estimator of this library"):
+        plan_labels(pilot=Other(), budget=9, pool_size=9)

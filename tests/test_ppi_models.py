@@ -3,6 +3,8 @@
 import itertools
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -169,16 +171,26 @@ def test_moments_add_up_in_any_order(seed, n, d):
     ("pool", "message"),
     [
         (np.zeros((3, 2)), "pool has 2 columns, but X has 1"),
-        ([np.zeros((3, 1)), np.zeros((3, 2))], "moments of 1 and of 2 columns"),
+        ([np.zeros((3, 1)), np.zeros((3, 2))], "pool has 2 columns, but X has 1"),
         ([np.zeros((2, 1)), [[np.nan]]], "chunk 1 of pool contains NaN in row 0"),
         ([], "no chunk"),
+        (iter([]), "no chunk"),
         (3, "pool is a int"),
+        ({"a": [1]}, "pool is a dict"),
+        ([[10**400]], "no table of judge scores"),
+        ([["a"]], "no table of judge scores"),
+        ((row for row in np.ones((2, 1))), "no table of judge scores"),
+        ([PoolMoments.of(np.zeros((3, 1)))], "no table of judge scores"),
+        (pl.DataFrame({"a": [1.0]}).lazy(), r"pool.collect\(\)"),
         ("abc", "pool is a str"),
         (PoolMoments.of(np.zeros((3, 2))), "pool has 2 columns"),
     ],
 )
 def test_bad_pools_are_refused(pool, message):
     X, y = make_judged_pool(20, None, random_state=0)
+    if isinstance(pool, list):
+        with pytest.raises(ValueError, match=message):
+            SigmoidPPIMeanEstimator(Cs=[1]).fit(X, y, pool=pool)
     with pytest.raises(ValueError, match=message):
         PPIMeanEstimator().fit(X, y, pool=pool)
 
@@ -498,3 +510,109 @@ def test_grid_search_over_penalties_judges_and_classes():
     assert np.isfinite(scores).all()
     assert scores.max() > 0.2 > scores[1]
     assert search.best_estimator_[-1].judge_helps_
+
+
+@pytest.mark.parametrize("name", ["ols", "ridge", "plugin", "cross-fitted", "sigmoid"])
+def test_a_judge_that_varies_by_rounding_alone_is_constant(name):
+    rng = np.random.default_rng(0)
+    rounded = np.where(np.arange(20) % 2, 0.1 + 0.2, 0.3)[:, np.newaxis]
+    assert np.ptp(rounded) > 0
+    y = (rng.uniform(size=20) < 0.5).astype(float)
+    pool = rng.uniform(size=(200, 1))
+    estimator = FAMILY[name].fit(rounded, y, pool=pool)
+    assert estimator.fallback_ == "constant judge"
+    useful = y[:, np.newaxis] + rng.normal(size=(20, 1))
+    both = np.hstack([rounded, useful])
+    pools = np.hstack([pool, rng.normal(size=(200, 1))])
+    mean = FAMILY[name].fit(useful, y, pool=pools[:, 1:]).mean_
+    if name != "sigmoid":
+        assert FAMILY[name].fit(both, y, pool=pools).mean_ == pytest.approx(mean)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_columns_of_the_pool_are_those_of_x(frame):
+    X, y = make_judged_pool(60, None, judge=[0.8, 0.2], random_state=0)
+    here = frame({"a": X[:, 0], "b": X[:, 1]})
+    swapped = frame({"b": X[:, 1], "a": X[:, 0]})
+    for estimator in (PPIMeanEstimator(), SigmoidPPIMeanEstimator(Cs=[1])):
+        with pytest.raises(ValueError, match="chunk 1 of pool has the columns"):
+            estimator.fit(here, y, pool=[here, swapped])
+        assert estimator.fit(here, y, pool=[here, X]).n_unlabeled_ == 120
+
+
+@pytest.mark.parametrize(
+    ("estimator", "n_judges"),
+    [
+        (PPIMeanEstimator(), 8),
+        (RidgePPIMeanEstimator(), 8),
+        (RidgePPIMeanEstimator(penalty="plugin"), 8),
+    ],
+    ids=["ols", "ridge", "plugin"],
+)
+def test_t_interval_knows_what_many_judges_cost(estimator, n_judges):
+    rng = np.random.default_rng(0)
+    held, runs, means, errors = 0, 400, [], []
+    for _ in range(runs):
+        X = rng.normal(size=(420, n_judges))
+        y = X[:, 0] + rng.normal(size=420)
+        y[20:] = np.nan
+        estimator.fit(X, y)
+        low, high = estimator.confidence_interval()
+        held += low <= 0 <= high
+        means.append(estimator.mean_)
+        errors.append(estimator.standard_error_)
+    assert held / runs >= 0.92 - 3 * np.sqrt(0.92 * 0.08 / runs)
+    assert np.sqrt(np.mean(np.square(errors))) >= 0.85 * np.std(means)
+
+
+def test_fold_without_a_fit_predicts_the_mean_of_its_labels():
+    rng = np.random.default_rng(0)
+    y = np.full(30, 5.0)
+    y[[0, 1, 12]] = 4
+    X = y[:, np.newaxis] + rng.normal(0, 0.3, (30, 1))
+    pool = 5 + rng.normal(0, 0.3, (300, 1))
+    for estimator in (
+        SigmoidPPIMeanEstimator(cross_fit=3),
+        PPIMeanEstimator(regressor=Ridge(), cross_fit=3),
+    ):
+        error = estimator.fit(X, y, pool=pool).standard_error_
+        assert error < 0.1
+        mirrored = estimator.fit(X, 9 - y, pool=pool).standard_error_
+        assert mirrored == pytest.approx(error, rel=0.05)
+
+
+def test_failed_fit_leaves_the_estimator_as_it_was():
+    X, y = make_judged_pool(100, 20, random_state=0)
+    estimator = RidgePPIMeanEstimator().fit(X, y)
+    before = estimator.mean_, estimator.confidence_interval()
+    with pytest.raises(ValueError, match="no chunk"):
+        estimator.fit(X * 100, y * 7 + 5, pool=[])
+    assert (estimator.mean_, estimator.confidence_interval()) == before
+    other = PPIMeanEstimator().fit(X, y).set_params(regressor=Ridge()).fit(X, y)
+    assert not hasattr(other, "lambda_")
+
+
+def test_penalties_at_the_ends_of_the_range():
+    X, y = make_judged_pool(100, 20, random_state=0)
+    flat = RidgePPIMeanEstimator(alphas=[1e308]).fit(X, y)
+    assert flat.mean_ == flat.classical_mean_
+    twice = RidgePPIMeanEstimator(alphas=[1e-300]).fit(np.hstack([X, X]), y)
+    assert np.isfinite(twice.standard_error_)
+    none = SigmoidPPIMeanEstimator(Cs=[0]).fit(X, y)
+    assert (none.C_, none.fallback_, none.judge_helps_) == (0, None, False)
+    assert none.mean_ == pytest.approx(none.classical_mean_, rel=1e-12)
+    for alphas in (["a"], [1j], [[1], [2, 3]]):
+        with pytest.raises(ValueError, match="positive numbers"):
+            RidgePPIMeanEstimator(alphas=alphas).fit(X, y)
+        with pytest.raises(ValueError, match="non-negative numbers"):
+            SigmoidPPIMeanEstimator(Cs=alphas).fit(X, y)
+
+
+def test_moments_that_are_none_are_refused():
+    for parts in ((-1, [0.0], [[0.0]]), (3, [0.0, 1.0], [[0.0]]), (3, 0.0, 0.0)):
+        with pytest.raises(ValueError, match="are no moments"):
+            PoolMoments(*parts)
+    X, y = make_judged_pool(100, 20, random_state=0)
+    listed = PoolMoments(10, [0.5], [[2.0]])
+    assert np.isfinite(PPIMeanEstimator().fit(X, y, pool=listed).mean_)
+    assert sum([listed, listed]).count == 20

@@ -1,7 +1,9 @@
 """The arithmetic of prediction-powered means, whatever predicts the labels."""
 
+import itertools
 import math
 from abc import ABCMeta, abstractmethod
+from collections.abc import Iterator
 from numbers import Integral, Real
 from typing import Any, Self
 
@@ -99,6 +101,17 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None: pass the labels, NaN where a row has none."
             )
+        before = dict(vars(self))
+        try:
+            self._fit(X, y, pool)
+        except Exception:
+            # A failed fit leaves the estimator as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
+        return self
+
+    def _fit(self, X: Any, y: Any, pool: Any) -> None:
         X = check_vectors(self, X, reset=True)
         y = check_labels(y)
         _check_same_length(X, y)
@@ -107,6 +120,8 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
             raise ValueError(
                 "y has no label: every value is NaN; label at least one row."
             )
+        # Only a linear g has it.
+        self.__dict__.pop("lambda_", None)
         self._labels = y[labeled]
         self._scores = X[labeled].astype(np.float64, copy=False)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -115,16 +130,16 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
             else:
                 self._fit_by_rows(X[~labeled], pool)
             self._finish()
-        return self
 
     def _fit_linear(self, rows: np.ndarray, pool: Any) -> None:
         """Fit a linear g: the moments of the pool say everything of it."""
         moments = PoolMoments.of(rows)
-        if pool is not None:
-            if not isinstance(pool, PoolMoments):
-                pool = PoolMoments.of(pool)
+        if isinstance(pool, PoolMoments):
             self._check_columns(len(pool.mean))
             moments = moments + pool
+        else:
+            for chunk in self._pool_chunks(pool):
+                moments = moments + PoolMoments.of(chunk)
         here = PoolMoments.of(self._scores)
         self._refuse_overflow(here.comoment, moments.comoment)
         reference = moments if moments.count else here
@@ -152,9 +167,7 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         models = self._fit_models(PoolMoments.of(self._scores[:0]))
         judges = PoolMoments.of(self._scores[:0])
         values = PoolMoments.of(np.empty((0, 1)))
-        for number, chunk in enumerate([rows, *([] if pool is None else chunks(pool))]):
-            chunk = checked_chunk(chunk, number - 1)
-            self._check_columns(chunk.shape[1])
+        for chunk in itertools.chain([rows], self._pool_chunks(pool)):
             for batch in gen_batches(len(chunk), _BATCH) if len(chunk) else ():
                 judges = judges + PoolMoments.of(chunk[batch])
                 predicted = self._average(models, chunk[batch])
@@ -254,6 +267,28 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
                 f"{effective:.0f} alone"
             )
 
+    def _pool_chunks(self, pool: Any) -> Iterator[np.ndarray]:
+        """Yield the checked chunks of the pool that was given beside X."""
+        if pool is None:
+            return
+        number = -1
+        for number, chunk in enumerate(chunks(pool)):
+            values = checked_chunk(chunk, number)
+            self._check_columns(values.shape[1])
+            names = getattr(self, "feature_names_in_", None)
+            if names is None or not hasattr(chunk, "columns"):
+                yield values
+                continue
+            if list(chunk.columns) != list(names):
+                raise ValueError(
+                    f"chunk {number} of pool has the columns {list(chunk.columns)}, "
+                    f"but X has {list(names)}; give both the same judges in the same "
+                    "order."
+                )
+            yield values
+        if number < 0:
+            raise ValueError("pool has no chunk; pass at least one, or pool=None.")
+
     def _check_columns(self, n_columns: int) -> None:
         if n_columns != self.n_features_in_:
             raise ValueError(
@@ -281,8 +316,16 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         n = self.n_unlabeled_
         return self._pool_comoment / (n * max(n - ddof, 1)) if n else 0.0
 
-    def _ddof(self) -> float:
-        return 1 + (self._n_weights if self.n_unlabeled_ else 0)
+    def _left_out_variance(self) -> float:
+        """Return the variance of the rectifier from leave-one-out residuals.
+
+        They hold what the fit of g has cost, which residuals of the fit itself do not:
+        with many judges these are far too small.
+        """
+        n = self.n_labeled_
+        leverage = self._leverage if self.n_unlabeled_ else 1 / n
+        left_out = self._residuals / np.maximum(1 - leverage, 1 / n)
+        return float(_sum_of_squares(left_out)) * (n - 1) / n**3
 
     @property
     def standard_error_(self) -> float:
@@ -291,7 +334,7 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
             raise AttributeError(
                 "standard_error_ exists after fit with at least 2 labelled rows."
             )
-        return math.sqrt(self._variance(self._ddof()))
+        return math.sqrt(self._left_out_variance() + self._pool_variance(1))
 
     def confidence_interval(
         self,
@@ -331,8 +374,10 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
 
         Notes
         -----
-        ``"t"`` has the degrees of freedom of Welch and Satterthwaite, from
-        N - 1 for the pool and n - 1, less those that the fit of g took, for the labels.
+        ``"t"`` takes the labels' part of the variance from leave-one-out residuals,
+        sum r² (n - 1) / n³, which is the usual variance where nothing was fitted. It
+        has the degrees of freedom of Welch and Satterthwaite, from N - 1 for the pool
+        and n - 1, less those that the fit of g took, for the labels.
 
         ``"wilson"`` is the score interval [1]_ at `mean_` with the effective sample
         size ``n / d``. The design effect d is the variance of the estimate relative
@@ -444,9 +489,9 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
 
     def _degrees_of_freedom(self) -> float:
         """Combine the degrees of freedom of labels and pool (Welch-Satterthwaite)."""
-        ddof = self._ddof()
-        label, pool = self._label_variance(ddof), self._pool_variance(1)
-        label_freedom = max(self.n_labeled_ - ddof, 1)
+        label, pool = self._left_out_variance(), self._pool_variance(1)
+        fitted = self._n_weights if self.n_unlabeled_ else 0
+        label_freedom = max(self.n_labeled_ - 1 - fitted, 1)
         if label + pool == 0 or pool == 0:
             return label_freedom
         share = label / (label + pool)
@@ -566,15 +611,28 @@ class BasePPIMeanEstimator(RegressorMixin, BaseEstimator, metaclass=ABCMeta):
         return hasattr(self, "judge_reason_")
 
 
-def constant_model(X: np.ndarray, fallback: str) -> LinearModel:
-    """Return the g that is zero, and why."""
-    return LinearModel(np.zeros(X.shape[1]), fallback=fallback)
+def constant_model(
+    X: np.ndarray, fallback: str | None, level: float = 0.0
+) -> LinearModel:
+    """Return the g that is the same for all rows, and why.
+
+    A linear g is counted from the mean of the labelled rows, so its level is zero; any
+    other has that of the labels it was fitted on.
+    """
+    return LinearModel(np.zeros(X.shape[1]), fallback=fallback, level=level)
 
 
-def is_constant(moments: PoolMoments) -> np.ndarray:
-    """Tell which columns vary by no more than the rounding of their values."""
+def is_constant(moments: PoolMoments, origin: np.ndarray) -> np.ndarray:
+    """Tell which columns vary by no more than the rounding of their values.
+
+    Parameters
+    ----------
+    moments : PoolMoments
+        Of columns that `origin` was taken off.
+    origin : ndarray of shape (n_features,)
+    """
     spread = np.sqrt(np.diag(moments.covariance()))
-    return spread <= 1e-14 * np.abs(moments.mean)
+    return spread <= 1e-14 * (np.abs(moments.mean) + np.abs(origin))
 
 
 def _check_level(confidence_level: float, caller: str) -> None:

@@ -174,7 +174,7 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
         if not isinstance(self.lam, str):
             return LinearModel(_as_weights(self.lam, X.shape[1]))
         here = PoolMoments.of(X)
-        varies = ~is_constant(here)
+        varies = ~is_constant(here, self._origin)
         if len(y) < 3 and self.lam == "ols":
             return constant_model(X, "too few labels")
         if np.ptp(y) == 0:
@@ -204,7 +204,7 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
 
     def _fit_regressor(self, X: np.ndarray, y: np.ndarray) -> Model:
         if np.ptp(y) == 0:
-            return constant_model(X, "constant labels")
+            return constant_model(X, "constant labels", y[0])
         if is_classifier(self.regressor):
             other = y[~np.isin(y, (0, 1))]
             if len(other):

@@ -43,6 +43,10 @@ class LinearModel:
         where the weights were not fitted.
     alpha : float
         The penalty chosen, if one was.
+    level : float
+        Added to the weighted sum.
+    C : float
+        The inverse penalty chosen, if one was.
     """
 
     weights: np.ndarray
@@ -51,10 +55,12 @@ class LinearModel:
     centre: np.ndarray | None = field(default=None, repr=False)
     hat: np.ndarray | None = field(default=None, repr=False)
     alpha: float = float("nan")
+    level: float = 0.0
+    C: float = float("nan")
 
     def values(self, X: np.ndarray) -> np.ndarray:
         """Return the weighted sums."""
-        return X @ self.weights
+        return X @ self.weights + self.level
 
     def leverage(self, X: np.ndarray) -> np.ndarray:
         """Return the diagonal of the hat matrix, without the mean's part."""

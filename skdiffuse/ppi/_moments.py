@@ -105,6 +105,21 @@ class PoolMoments:
             total = total + cls(len(shifted), mean, shifted.T @ shifted)
         return cls(total.count, origin + total.mean, total.comoment)
 
+    def __post_init__(self) -> None:
+        """Check that the three belong together."""
+        mean, comoment = np.asarray(self.mean), np.asarray(self.comoment)
+        if self.count < 0 or comoment.shape != mean.shape * 2 or mean.ndim != 1:
+            raise ValueError(
+                f"count={self.count}, mean of shape {mean.shape} and comoment of shape "
+                f"{comoment.shape} are no moments; make them with PoolMoments.of."
+            )
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "comoment", comoment)
+
+    def __radd__(self, other: Any) -> Self:
+        """Return the moments themselves, so that `sum` adds them up."""
+        return self if other == 0 else NotImplemented
+
     def __add__(self, other: Self) -> Self:
         """Return the moments of both sets of rows together."""
         if not isinstance(other, PoolMoments):
@@ -143,9 +158,11 @@ class PoolMoments:
 
 def chunks(rows: Any) -> Iterable[Any]:
     """Return the chunks of a pool: the pool itself if it is one array."""
+    if hasattr(rows, "collect"):
+        raise ValueError("pool is a lazy frame; pass pool.collect().")
     if hasattr(rows, "shape") or hasattr(rows, "columns"):
         return [rows]
-    if isinstance(rows, str) or not hasattr(rows, "__iter__"):
+    if isinstance(rows, str | dict) or not hasattr(rows, "__iter__"):
         raise ValueError(
             f"pool is a {type(rows).__name__}; pass an array of judge scores, an "
             "iterable of such arrays, or PoolMoments."
@@ -158,12 +175,18 @@ def chunks(rows: Any) -> Iterable[Any]:
 def checked_chunk(chunk: Any, number: int) -> np.ndarray:
     """Validate one chunk of the pool."""
     name = f"chunk {number} of pool"
-    values = check_array(
-        chunk,
-        dtype=[np.float64, np.float32],
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        input_name=name,
-    )
+    try:
+        values = check_array(
+            chunk,
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=0,
+            input_name=name,
+        )
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"{name} is no table of judge scores ({error}); pass an array of shape "
+            "(n_rows, n_features)."
+        ) from error
     check_finite_rows(values, name, "a judge must score every row")
     return values

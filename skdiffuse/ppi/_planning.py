@@ -13,6 +13,10 @@ from sklearn.utils.validation import check_is_fitted
 # A judge is not taken for better than this, whatever a pilot says.
 _LARGEST_RHO = 0.999
 
+# No plan goes beyond this many rows, and so many integers are tried on each side.
+_LARGEST = 1e15
+_NEAR = 2000
+
 
 @dataclass(frozen=True)
 class LabelPlan:
@@ -169,13 +173,14 @@ def plan_labels(
             "the best for the budget" if feasible else "the budget does not pay a label"
         )
     else:
-        wanted = (reach / width) ** 2
+        # Below the square root of the largest float, and at least one label.
+        wanted = max(1.0, min(reach / (width or 1.0), 1e150) ** 2)
         n, m = market.cheapest_for(wanted)
         feasible = bool(market.effective(n, m) >= wanted * (1 - 1e-9))
         reason = (
             "the cheapest for the width"
             if feasible
-            else f"labelling all {pool_size} rows does not reach the width"
+            else f"labelling all {n} rows does not reach the width"
         )
     if feasible and m == 0:
         reason += "; labels alone, since the judge does not save its price"
@@ -213,52 +218,65 @@ class _Market:
 
     def best_for(self, budget: float) -> tuple[int, int]:
         """Return the labels and predictions that give most for the budget."""
-        alone = int(min(budget / self.label_cost + 1e-9, self.rows)), 0
-        m = min(self._predictions_per_cost() * budget, self.rows)
-        rest = budget - m * self.prediction_cost
-        n = int(min(rest / self.label_cost + 1e-9, self.rows))
-        # What rounding the labels down has left buys predictions.
-        if self.prediction_cost:
-            left = (budget - n * self.label_cost) / self.prediction_cost
-            m = min(left + 1e-9, self.rows)
-        judged = n, int(m)
-        return max((alone, judged), key=lambda plan: self.effective(*plan))
+        most = int(min(budget / self.label_cost * (1 + 1e-12), self.rows, _LARGEST))
+        if most < 1:
+            return 0, 0
+        per_cost = math.sqrt((1 - self.explained) / self.label_cost)
+        ideal = per_cost * budget / math.sqrt(self._cost_per_effective())
+        n = _integers_around(ideal, 1, most)
+        left = np.maximum(budget - n * self.label_cost, 0) * (1 + 1e-12)
+        with np.errstate(all="ignore"):
+            bought = left / self.prediction_cost if self.prediction_cost else self.rows
+        m = np.floor(np.minimum(np.minimum(bought, self.rows), _LARGEST))
+        m = np.where(m > n, m, 0)
+        given = self._effective(n, m)
+        best = int(np.argmax(given))
+        return (most, 0) if given[best] <= most else (int(n[best]), int(m[best]))
 
     def cheapest_for(self, wanted: float) -> tuple[int, int]:
         """Return the cheapest labels and predictions that give so much."""
-        alone = int(min(math.ceil(wanted - 1e-9), self.rows)), 0
-        plans = [alone]
-        per_cost = self._predictions_per_cost()
-        m = self.rows
-        if math.isfinite(per_cost):
-            m = min(math.ceil(per_cost * self._cost_per_effective() * wanted), m)
-        slack = 1 / wanted - self.explained / m if m else 0.0
-        if slack > 0:
-            n = math.ceil((1 - self.explained) / slack - 1e-9)
-            plans.append((n, int(m)))
-        enough = [
-            plan
-            for plan in plans
-            if self.effective(*plan) >= wanted * (1 - 1e-9) and plan[0] <= self.rows
-        ]
-        if enough:
-            return min(enough, key=lambda plan: self.cost(*plan))
-        return int(self.rows), 0
+        if wanted > min(self.rows, _LARGEST) * (1 + 1e-9):
+            return int(min(self.rows, _LARGEST)), 0
+        alone = max(1, math.ceil(wanted * (1 - 1e-9)))
+        fewest = max(1, math.ceil(wanted * (1 - self.explained)))
+        share = math.sqrt((1 - self.explained) / self.label_cost)
+        ideal = wanted * share * math.sqrt(self._cost_per_effective())
+        n = _integers_around(ideal, fewest, alone)
+        with np.errstate(all="ignore"):
+            slack = 1 / wanted - (1 - self.explained) / n
+            m = np.ceil(self.explained / slack * (1 - 1e-9))
+            cost = n * self.label_cost + m * self.prediction_cost
+        cost[~((slack > 0) & (m <= self.rows) & (m > n))] = math.inf
+        best = int(np.argmin(cost))
+        if cost[best] >= self.cost(alone, 0):
+            return alone, 0
+        return int(n[best]), int(m[best])
+
+    def _effective(self, n: np.ndarray, m: np.ndarray) -> np.ndarray:
+        return np.array([self.effective(*plan) for plan in zip(n, m, strict=True)])
 
     def _cost_per_effective(self) -> float:
         label = math.sqrt((1 - self.explained) * self.label_cost)
         return (label + math.sqrt(self.explained * self.prediction_cost)) ** 2
 
-    def _predictions_per_cost(self) -> float:
-        """Return how many predictions the best split buys for one unit of money."""
-        if not self.prediction_cost:
-            return math.inf
-        share = math.sqrt(self.explained / self.prediction_cost)
-        return share / math.sqrt(self._cost_per_effective())
+
+def _integers_around(ideal: float, low: int, high: int) -> np.ndarray:
+    """Return all integers in a small range, or those near the ideal and the ends."""
+    if high - low <= 2 * _NEAR:
+        return np.arange(low, high + 1, dtype=np.float64)
+    middle = int(min(max(ideal, low + _NEAR), high - _NEAR))
+    near = np.arange(middle - _NEAR, middle + _NEAR + 1)
+    grid = np.unique(np.geomspace(low, high, _NEAR).astype(np.int64))
+    return np.concatenate([near, grid[(grid >= low) & (grid <= high)]]).astype(float)
 
 
 def _from_pilot(pilot: Any, spread: float | None) -> tuple[float, float]:
     """Return the correlation of prediction and label, and the spread of the labels."""
+    if not hasattr(pilot, "_explained"):
+        raise ValueError(
+            f"pilot={pilot!r} is not an estimator of this library; fit, say, a "
+            "RidgePPIMeanEstimator."
+        )
     check_is_fitted(pilot)
     labels = pilot._labels
     if len(labels) < 3 or np.ptp(labels) == 0:

@@ -17,6 +17,7 @@ ALPHAS = (*np.logspace(-4, 3, 15).tolist(), np.inf)
 # A finite stand-in for an infinite penalty: a weight this much smaller than the
 # unpenalised one is no weight.
 _INFINITE = 1e12
+_LEAST = 1e-10
 
 
 class RidgePPIMeanEstimator(BasePPIMeanEstimator):
@@ -31,7 +32,7 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
     alphas : array-like of positive float, default=None
         Penalties to choose from, in units of n Var(f): at 1 a single weight is halved.
         Infinity gives the judges no weight, the classical mean. None: 15 values from
-        1e-4 to 1e3, and infinity.
+        1e-4 to 1e3, and infinity. Below 1e-10 counts as 1e-10.
     cv : int, cross-validation splitter or None, default=None
         How ``penalty="cv"`` splits the labelled rows; None leaves one out at a time, in
         closed form (`RidgeCV`).
@@ -162,7 +163,7 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
 
     def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
         here = PoolMoments.of(X)
-        varies = ~is_constant(here)
+        varies = ~is_constant(here, self._origin)
         if len(y) < 3:
             return constant_model(X, "too few labels")
         if np.ptp(y) == 0:
@@ -193,7 +194,9 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
         if np.isfinite(alpha):
             weights[varies] = ridge.coef_ * size / scale
             gram = scaled.T @ scaled
-            inverse = np.linalg.inv(gram + n * alpha * np.eye(len(gram)))
+            inverse = np.linalg.pinv(
+                gram + n * alpha * np.eye(len(gram)), rcond=1e-12, hermitian=True
+            )
             hat[np.ix_(varies, varies)] = inverse / np.outer(scale, scale)
             n_weights = float(np.trace(inverse @ gram))
         return LinearModel(weights, n_weights, None, here.mean, hat, alpha)
@@ -213,16 +216,19 @@ def _shrunk_by_precision(
     residual = max(float(deviations @ deviations) - explained, 0.0)
     noise = rank * residual / (n - 1 - rank)
     factor = max(0.0, 1 - noise / explained) if explained > 0 else 0.0
-    return LinearModel(
-        factor * weights, factor * rank, centre=here.mean, hat=factor * inverse / n
-    )
+    # The factor depends on each label too, so a row has the leverage of the full fit.
+    return LinearModel(factor * weights, rank, centre=here.mean, hat=inverse / n)
 
 
 def _check_penalties(alphas: Any) -> np.ndarray:
-    penalties = np.asarray(ALPHAS if alphas is None else alphas, dtype=np.float64)
+    try:
+        penalties = np.asarray(ALPHAS if alphas is None else alphas, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        penalties = np.array([])
     if penalties.ndim != 1 or not len(penalties) or not (penalties > 0).all():
         raise ValueError(
             f"alphas={alphas!r} must be one or more positive numbers; infinity gives "
             "the judges no weight."
         )
-    return penalties
+    # A smaller penalty would be lost in rounding beside the spread of the judges.
+    return np.where(penalties >= _INFINITE, np.inf, np.maximum(penalties, _LEAST))

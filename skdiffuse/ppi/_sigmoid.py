@@ -145,14 +145,14 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
     def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
         strengths = _check_strengths(self.Cs)
         if np.ptp(y) == 0:
-            return constant_model(X, "constant labels")
-        if is_constant(PoolMoments.of(X)).all():
-            return constant_model(X, "constant judge")
+            return constant_model(X, "constant labels", y[0])
+        if is_constant(PoolMoments.of(X), self._origin).all():
+            return constant_model(X, "constant judge", y.mean())
         low, high = float(y.min()), float(y.max())
         share = (y - low) / (high - low)
         rarer = min(np.sum(share >= 0.5), np.sum(share < 0.5))
         if rarer < 2:
-            return constant_model(X, "too few labels of a kind")
+            return constant_model(X, "too few labels of a kind", y.mean())
         rows, classes, weights = _as_pairs(share)
         folds = _folds_of_pairs(self._splits(X, share, int(rarer)), rows)
         finite = np.where(strengths == 0, _NO_WEIGHT, strengths) / len(y)
@@ -164,11 +164,13 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
             warnings.simplefilter("ignore", ConvergenceWarning)
             logistic.fit(X[rows], classes, logisticregressioncv__sample_weight=weights)
         chosen = float(np.ravel(logistic[-1].C_)[0])
-        hat = _leverage(logistic, X, chosen)
         strength = float(strengths[np.argmin(np.abs(finite - chosen))])
-        return EstimatorModel(
-            logistic, float(hat.sum()), None, low, high, hat, strength
-        )
+        if strength == 0:
+            model = constant_model(X, None, y.mean())
+            model.C = 0.0
+            return model
+        hat, n_weights = _leverage(logistic, X, chosen)
+        return EstimatorModel(logistic, n_weights, None, low, high, hat, strength)
 
     def _splits(self, X: np.ndarray, share: np.ndarray, rarer: int) -> Any:
         large = share >= 0.5
@@ -209,21 +211,29 @@ def _negative_brier(
     return -float(np.average(error**2, weights=sample_weight))
 
 
-def _leverage(logistic: Any, X: np.ndarray, C: float) -> np.ndarray:
-    """Return the leverage of the slopes in the last step of the logistic fit."""
+def _leverage(logistic: Any, X: np.ndarray, C: float) -> tuple[np.ndarray, float]:
+    """Return the leverage in the last step of the logistic fit, and the slopes' share.
+
+    The base adds 1/n for the mean, so that much is taken off the intercept's part.
+    """
     scaled = logistic[0].transform(X)
     probability = logistic.predict_proba(X)[:, 1]
     curvature = probability * (1 - probability)
     if curvature.sum() == 0:
-        return np.zeros(len(X))
+        return np.zeros(len(X)), 0.0
     centred = scaled - np.average(scaled, axis=0, weights=curvature)
     hessian = (centred * curvature[:, np.newaxis]).T @ centred
     inverse = np.linalg.inv(hessian + np.eye(len(hessian)) / C)
-    return curvature * np.einsum("ij,jk,ik->i", centred, inverse, centred)
+    slopes = curvature * np.einsum("ij,jk,ik->i", centred, inverse, centred)
+    intercept = curvature / curvature.sum() - 1 / len(X)
+    return slopes + intercept, float(slopes.sum())
 
 
 def _check_strengths(Cs: Any) -> np.ndarray:
-    strengths = np.asarray(CS if Cs is None else Cs, dtype=np.float64)
+    try:
+        strengths = np.asarray(CS if Cs is None else Cs, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        strengths = np.array([])
     valid = strengths.ndim == 1 and len(strengths) and np.isfinite(strengths).all()
     if not valid or (strengths < 0).any():
         raise ValueError(
