@@ -1,7 +1,6 @@
 """PreferenceComparison: judge one example after the other until it is clear."""
 
-from collections.abc import Hashable, Iterable, Mapping
-from numbers import Integral, Real
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,6 +12,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiffuse import metrics
 from skdiffuse._validation import check_vectors
+from skdiffuse.comparison._answers import as_number, as_row, listed
 from skdiffuse.comparison._log import (
     fingerprint,
     plain,
@@ -256,8 +256,8 @@ class PreferenceComparison(BaseEstimator):
             preference is not a finite number. The other answers of the call are kept.
         """
         self._check_started()
-        rows = [_as_row(row) for row in _listed(indices)]
-        values = _listed(preferences)
+        rows = [as_row(row) for row in listed(indices)]
+        values = listed(preferences)
         if len(rows) != len(values):
             raise ValueError(
                 f"preferences has {len(values)} answers for {len(rows)} rows; give one "
@@ -266,7 +266,7 @@ class PreferenceComparison(BaseEstimator):
         known = set(self._order)
         faults = []
         for row, value in zip(rows, values, strict=True):
-            number = _as_number(value)
+            number = as_number(value)
             if row not in known:
                 faults.append(f"row {row} was not asked for; tell rows of ask()")
             elif row in self._answers:
@@ -308,7 +308,7 @@ class PreferenceComparison(BaseEstimator):
             If a row has no answer; then none is taken back.
         """
         self._check_started()
-        rows = [_as_row(row) for row in _listed(indices)]
+        rows = [as_row(row) for row in listed(indices)]
         without = [row for row in rows if row not in self._answers]
         if without:
             raise ValueError(f"row {without[0]} has no answer to take back.")
@@ -608,44 +608,3 @@ class PreferenceComparison(BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _listed(answers: Any) -> list[Any]:
-    """Return answers as a list, whatever holds them."""
-    if hasattr(answers, "to_numpy"):
-        answers = answers.to_numpy()
-    if isinstance(answers, np.ndarray):
-        column = answers.ndim == 2 and answers.shape[1] == 1
-        return list(answers.reshape(-1) if column or answers.ndim == 0 else answers)
-    if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
-        return [answers]
-    return list(answers)
-
-
-def _unwrapped(value: Any) -> Any:
-    """Return what is alone in a list: a row of a table with one column."""
-    if isinstance(value, list | tuple | np.ndarray) and len(value) == 1:
-        return value[0]
-    return value
-
-
-def _as_row(value: Any) -> Any:
-    """Return a row number as an int; leave anything else to be refused."""
-    value = _unwrapped(value)
-    if isinstance(value, bool | np.bool_):
-        return str(value)
-    if isinstance(value, Real) and float(value).is_integer():
-        return int(float(value))
-    return value if isinstance(value, Hashable) else repr(value)
-
-
-def _as_number(value: Any) -> float | None:
-    """Return a finite number, or None for anything else an oracle may return."""
-    value = _unwrapped(value)
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        return None
-    try:
-        number = float(value)
-    except OverflowError:
-        return None
-    return number if np.isfinite(number) else None
