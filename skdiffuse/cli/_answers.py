@@ -10,6 +10,7 @@ from skdiffuse import (
     SigmoidPPIMeanEstimator,
 )
 from skdiffuse.comparison import Verdict
+from skdiffuse.metrics import winner
 
 _NAMES = {1: "A", -1: "B", 0: None}
 
@@ -17,6 +18,18 @@ _NAMES = {1: "A", -1: "B", 0: None}
 def name_of(sign: int) -> str | None:
     """Return the name of a winner."""
     return _NAMES[sign]
+
+
+def fixed_verdict(answers: np.ndarray, n_examples: int) -> Verdict:
+    """Make a verdict of all answers of a selection, without an order or a risk."""
+    return Verdict(
+        winner=winner(answers),
+        termination_condition="max_annotations",
+        risk=None,
+        preferences=answers,
+        risks=np.full(len(answers), np.nan),
+        n_examples=n_examples,
+    )
 
 
 def from_verdict(verdict: Verdict, selected: np.ndarray) -> dict[str, Any]:

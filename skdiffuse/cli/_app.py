@@ -18,8 +18,6 @@ from rich.progress import BarColumn, Progress, TextColumn
 import skdiffuse
 from skdiffuse import PPIMeanEstimator, PreferenceComparison, plan_labels
 from skdiffuse.cli import _answers, _demo, _embed, _files, _report, _selectors
-from skdiffuse.comparison import Verdict
-from skdiffuse.metrics import winner
 
 app = typer.Typer(
     add_completion=False,
@@ -234,7 +232,7 @@ def compare(
         X = _selectors.vectors(name, texts_a, texts_b, embedder, seed, stage)
         if budget is not None:
             selected = chooser.fit(X).selected_indices_
-            verdict = _fixed_verdict(judge(selected), len(X))
+            verdict = _answers.fixed_verdict(judge(selected), len(X))
         else:
             comparison = PreferenceComparison(
                 chooser,
@@ -287,11 +285,7 @@ def estimate(
             f"--confidence-level {confidence_level:g} is not between 0 and 1; give, "
             "for example, 0.95."
         )
-    table = _files.read_table(file)
-    y = _files.numbers(table, label, "--label", optional=True)
-    if np.isnan(y).all():
-        raise ValueError(f"column {label!r} has no label; label some rows at random.")
-    X = np.column_stack([_files.numbers(table, name, "--judge") for name in judge])
+    X, y = _read_judged(file, label, judge)
     result = _answers.estimates(X, y, judge, confidence_level)
     _print(result, as_json, _report.estimates)
 
@@ -341,10 +335,7 @@ def plan(
     if file is not None:
         if label is None or not judge:
             raise ValueError("a pilot FILE needs --label and --judge.")
-        table = _files.read_table(file)
-        y = _files.numbers(table, label, "--label", optional=True)
-        X = np.column_stack([_files.numbers(table, name, "--judge") for name in judge])
-        pilot = PPIMeanEstimator().fit(X, y)
+        pilot = PPIMeanEstimator().fit(*_read_judged(file, label, judge))
     result = plan_labels(
         rho,
         pilot=pilot,
@@ -463,13 +454,12 @@ def _read_pairs(
     return table, texts_a, _files.texts(table, output_b, "--output-b")
 
 
-def _fixed_verdict(answers: np.ndarray, n_examples: int) -> Verdict:
-    """Make a verdict of all answers of a selection, without an order or a risk."""
-    return Verdict(
-        winner=winner(answers),
-        termination_condition="max_annotations",
-        risk=None,
-        preferences=answers,
-        risks=np.full(len(answers), np.nan),
-        n_examples=n_examples,
-    )
+def _read_judged(
+    file: Path, label: str, judges: list[str]
+) -> tuple[np.ndarray, np.ndarray]:
+    table = _files.read_table(file)
+    y = _files.numbers(table, label, "--label", optional=True)
+    if np.isnan(y).all():
+        raise ValueError(f"column {label!r} has no label; label some rows at random.")
+    X = np.column_stack([_files.numbers(table, name, "--judge") for name in judges])
+    return X, y

@@ -22,7 +22,7 @@ def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[st
     )
     selector = _selectors.make("diffuse", budget, "ward", "centroid", seed).fit(X)
     selected = selector.selected_indices_
-    preferences = captions.preference[selected]
+    verdict = _answers.fixed_verdict(captions.preference[selected], len(X))
     rng = np.random.default_rng(seed)
     random_winners = np.array(
         [
@@ -37,14 +37,10 @@ def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[st
     labeled = rng.choice(len(y), labels, replace=False)
     y[labeled] = correct[labeled]
     return {
-        "winner": _answers.name_of(winner(preferences)),
-        "n_annotations": len(selected),
-        "n_pool": len(X),
-        "counts": {
-            "A": int(np.count_nonzero(preferences > 0)),
-            "B": int(np.count_nonzero(preferences < 0)),
-            "tie": int(np.count_nonzero(preferences == 0)),
-        },
+        "winner": _answers.name_of(verdict.winner),
+        "n_annotations": verdict.n_annotations,
+        "n_pool": verdict.n_examples,
+        "counts": verdict.counts,
         "full_judgement": _answers.name_of(truth),
         "random_order": _answers.name_of(random_winners[0]),
         "random_order_agrees": float(np.mean(random_winners == truth)),

@@ -202,7 +202,7 @@ class PreferenceComparison(BaseEstimator):
         """
         fresh, X = self._prepared(X)
         n = min(self.max_annotations, len(X))
-        return self._become(fresh._begin(X, fresh.selector_.annotation_order(n), {}))
+        return self._become(fresh._begin(fresh.selector_.annotation_order(n), {}))
 
     def ask(self, n: int = 1) -> np.ndarray:
         """Return the next rows to judge.
@@ -415,7 +415,7 @@ class PreferenceComparison(BaseEstimator):
         """
         header, answers = read_log(Path(path))
         fresh, X = self._prepared(X)
-        if not same_fingerprint(header.get("fingerprint"), fingerprint(X)):
+        if not same_fingerprint(header.get("fingerprint"), fresh._fingerprint):
             raise ValueError(
                 f"X is not the X that {path} was saved with (the fingerprints differ); "
                 "pass the same rows in the same order, or start anew."
@@ -438,7 +438,7 @@ class PreferenceComparison(BaseEstimator):
                     "max_annotations."
                 )
             order = longer
-        return self._become(fresh._begin(X, order, answers))
+        return self._become(fresh._begin(order, answers))
 
     @property
     def verdict_(self) -> Verdict:
@@ -484,8 +484,7 @@ class PreferenceComparison(BaseEstimator):
         fresh = clone(self)
         X = check_vectors(fresh, X, reset=True)
         selector = DiffUseSelector() if self.selector is None else clone(self.selector)
-        rule = self.stopping_rule
-        rule = HypergeometricRule() if rule is None else clone(rule)
+        rule = clone(self._rule())
         if not isinstance(rule, StoppingRule):
             raise ValueError(
                 f"stopping_rule={rule!r} is not a stopping rule; derive its class from "
@@ -495,15 +494,15 @@ class PreferenceComparison(BaseEstimator):
         fresh.stopping_rule_ = rule
         fresh.selector_ = selector.fit(X)
         rule.check_selector(fresh.selector_)
+        fresh._n_examples = len(X)
+        fresh._fingerprint = fingerprint(X)
         fresh._setting = {
             "selector": plain(selector),
             "stopping_rule": plain(rule),
         }
         return fresh, X
 
-    def _begin(self, X: np.ndarray, order: Any, answers: dict[int, float]) -> Self:
-        self._n_examples = len(X)
-        self._fingerprint = fingerprint(X)
+    def _begin(self, order: Any, answers: dict[int, float]) -> Self:
         self._order = [int(row) for row in order]
         self._restart(answers)
         return self
@@ -520,8 +519,7 @@ class PreferenceComparison(BaseEstimator):
 
     def _go_on(self) -> None:
         """Take up an inconclusive comparison if `max_annotations` was raised."""
-        rule = self.stopping_rule
-        rule = HypergeometricRule() if rule is None else rule
+        rule = self._rule()
         if plain(rule) != self._setting["stopping_rule"]:
             raise ValueError(
                 f"stopping_rule is {rule!r} now, but the comparison was started with "
@@ -531,6 +529,11 @@ class PreferenceComparison(BaseEstimator):
         if self.termination_condition_ == "max_annotations" and n > len(self._order):
             self._order = self.selector_.annotation_order(n).tolist()
             self._restart(self._answers)
+
+    def _rule(self) -> Any:
+        return (
+            HypergeometricRule() if self.stopping_rule is None else self.stopping_rule
+        )
 
     def _check_started(self) -> None:
         check_is_fitted(

@@ -120,14 +120,14 @@ class BasePPIMeanEstimator(
 
     def _fit_linear(self, rows: np.ndarray, pool: Any) -> None:
         """Fit a linear g: the moments of the pool say everything of it."""
-        moments = PoolMoments.of(rows)
+        moments = PoolMoments.of_checked(rows)
         if isinstance(pool, PoolMoments):
             self._check_columns(len(pool.mean))
             moments = moments + pool
         else:
             for chunk in self._pool_chunks(pool):
-                moments = moments + PoolMoments.of(chunk)
-        here = PoolMoments.of(self._scores)
+                moments = moments + PoolMoments.of_checked(chunk)
+        here = PoolMoments.of_checked(self._scores)
         self._refuse_overflow(here.comoment, moments.comoment)
         reference = moments if moments.count else here
         self.judge_mean_ = reference.mean
@@ -151,16 +151,16 @@ class BasePPIMeanEstimator(
             )
         self._origin = np.zeros(self.n_features_in_)
         self._g_at_origin = 0.0
-        models = self._fit_models(PoolMoments.of(self._scores[:0]))
-        judges = PoolMoments.of(self._scores[:0])
-        values = PoolMoments.of(np.empty((0, 1)))
+        models = self._fit_models(PoolMoments.of_checked(self._scores[:0]))
+        judges = PoolMoments.of_checked(self._scores[:0])
+        values = PoolMoments.of_checked(np.empty((0, 1)))
         for chunk in itertools.chain([rows], self._pool_chunks(pool)):
             for batch in gen_batches(len(chunk), _BATCH) if len(chunk) else ():
-                judges = judges + PoolMoments.of(chunk[batch])
+                judges = judges + PoolMoments.of_checked(chunk[batch])
                 predicted = self._average(models, chunk[batch])
                 values = values + PoolMoments.of(predicted[:, np.newaxis])
         if not judges.count:
-            judges = PoolMoments.of(self._scores)
+            judges = PoolMoments.of_checked(self._scores)
             predicted = self._average(models, self._scores)
             values = PoolMoments.of(predicted[:, np.newaxis])
             self.n_unlabeled_ = 0
@@ -382,6 +382,24 @@ def constant_model(
     other has that of the labels it was fitted on.
     """
     return LinearModel(np.zeros(X.shape[1]), fallback=fallback, level=level)
+
+
+def why_constant(y: np.ndarray, varies: np.ndarray, fewest: int) -> str | None:
+    """Say why no g can be fitted, or None if one can.
+
+    Parameters
+    ----------
+    y : ndarray of shape (n_labels,)
+    varies : ndarray of shape (n_features,)
+        Which judge columns vary.
+    fewest : int
+        How many labels the fit needs.
+    """
+    if len(y) < fewest:
+        return "too few labels"
+    if np.ptp(y) == 0:
+        return "constant labels"
+    return None if varies.any() else "constant judge"
 
 
 def is_constant(moments: PoolMoments, origin: np.ndarray) -> np.ndarray:

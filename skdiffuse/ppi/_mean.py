@@ -8,7 +8,12 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from skdiffuse._validation import rows_in_words
-from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, is_constant
+from skdiffuse.ppi._base import (
+    BasePPIMeanEstimator,
+    constant_model,
+    is_constant,
+    why_constant,
+)
 from skdiffuse.ppi._models import EstimatorModel, LinearModel, Model
 from skdiffuse.ppi._moments import PoolMoments
 
@@ -173,14 +178,10 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
             return self._fit_regressor(X, y)
         if not isinstance(self.lam, str):
             return LinearModel(_as_weights(self.lam, X.shape[1]))
-        here = PoolMoments.of(X)
+        here = PoolMoments.of_checked(X)
         varies = ~is_constant(here, self._origin)
-        if len(y) < 3 and self.lam == "ols":
-            return constant_model(X, "too few labels")
-        if np.ptp(y) == 0:
-            return constant_model(X, "constant labels")
-        if not varies.any():
-            return constant_model(X, "constant judge")
+        if reason := why_constant(y, varies, fewest=3 if self.lam == "ols" else 1):
+            return constant_model(X, reason)
         covariance = (X - here.mean).T @ (y - y.mean()) / here.count
         if self.lam == "ols":
             scatter = here.covariance()

@@ -84,14 +84,26 @@ class PoolMoments:
         """
         total = None
         for number, chunk in enumerate(chunks(rows)):
-            moments = cls._of_array(checked_chunk(chunk, number))
+            moments = cls.of_checked(checked_chunk(chunk, number))
             total = moments if total is None else total + moments
         if total is None:
             raise ValueError("pool has no chunk; pass at least one, or pool=None.")
         return total
 
     @classmethod
-    def _of_array(cls, rows: np.ndarray) -> Self:
+    def of_checked(cls, rows: np.ndarray) -> Self:
+        """Add up an array of finite numbers that was validated before.
+
+        Parameters
+        ----------
+        rows : ndarray of shape (n_samples, n_features)
+            Judge scores.
+
+        Returns
+        -------
+        PoolMoments
+            Their moments.
+        """
         n_samples, n_features = rows.shape
         total = cls(0, np.zeros(n_features), np.zeros((n_features, n_features)))
         if n_samples == 0:

@@ -7,7 +7,12 @@ import numpy as np
 from sklearn.linear_model import RidgeCV
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
-from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, is_constant
+from skdiffuse.ppi._base import (
+    BasePPIMeanEstimator,
+    constant_model,
+    is_constant,
+    why_constant,
+)
 from skdiffuse.ppi._mean import solve
 from skdiffuse.ppi._models import LinearModel, Model
 from skdiffuse.ppi._moments import PoolMoments
@@ -155,21 +160,13 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
         """The penalty chosen, in units of n Var(f)."""
         if not hasattr(self, "_models"):
             raise AttributeError("alpha_ exists after fit.")
-        return float(
-            sum(
-                share * getattr(model, "alpha", np.nan) for share, model in self._models
-            )
-        )
+        return float(sum(share * model.alpha for share, model in self._models))
 
     def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
-        here = PoolMoments.of(X)
+        here = PoolMoments.of_checked(X)
         varies = ~is_constant(here, self._origin)
-        if len(y) < 3:
-            return constant_model(X, "too few labels")
-        if np.ptp(y) == 0:
-            return constant_model(X, "constant labels")
-        if not varies.any():
-            return constant_model(X, "constant judge")
+        if reason := why_constant(y, varies, fewest=3):
+            return constant_model(X, reason)
         if self.penalty == "plugin":
             return _shrunk_by_precision(X, y, here, varies)
         return self._fit_ridge(X, y, here, varies)

@@ -138,15 +138,13 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
         """The inverse penalty chosen, in units of 1 / (n Var(f))."""
         if not hasattr(self, "_models"):
             raise AttributeError("C_ exists after fit.")
-        strengths = [getattr(model, "C", np.nan) for _, model in self._models]
-        shares = [share for share, _ in self._models]
-        return float(np.dot(shares, strengths))
+        return float(sum(share * model.C for share, model in self._models))
 
     def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
         strengths = _check_strengths(self.Cs)
         if np.ptp(y) == 0:
             return constant_model(X, "constant labels", y[0])
-        if is_constant(PoolMoments.of(X), self._origin).all():
+        if is_constant(PoolMoments.of_checked(X), self._origin).all():
             return constant_model(X, "constant judge", y.mean())
         low, high = float(y.min()), float(y.max())
         share = (y - low) / (high - low)

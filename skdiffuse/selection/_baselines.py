@@ -6,7 +6,19 @@ from sklearn.utils import check_random_state
 from skdiffuse.selection._base import BaseSelector, scaled
 
 
-class RandomSelector(BaseSelector):
+class _OrderedSelector(BaseSelector):
+    """One order of all rows, of which each budget takes a prefix."""
+
+    _order: np.ndarray
+
+    def _select(self, k: int) -> np.ndarray:
+        return np.sort(self._order[:k])
+
+    def _annotation_order(self, n: int) -> np.ndarray:
+        return self._order[:n]
+
+
+class RandomSelector(_OrderedSelector):
     """Choose examples uniformly at random, without replacement.
 
     The baseline of every other selector, and the only one here whose order suits
@@ -72,14 +84,8 @@ class RandomSelector(BaseSelector):
         self.uniform_order_ = True
         return chosen
 
-    def _select(self, k: int) -> np.ndarray:
-        return np.sort(self._order[:k])
 
-    def _annotation_order(self, n: int) -> np.ndarray:
-        return self._order[:n]
-
-
-class NormSelector(BaseSelector):
+class NormSelector(_OrderedSelector):
     """Choose the examples whose outputs differ most: the largest norms first.
 
     A long difference vector is more often won by the better generator [1]_. The sample
@@ -135,9 +141,3 @@ class NormSelector(BaseSelector):
         norms = np.linalg.norm(scaled(X), axis=1)
         self._order = np.argsort(-norms, kind="stable")
         return self._select(k)
-
-    def _select(self, k: int) -> np.ndarray:
-        return np.sort(self._order[:k])
-
-    def _annotation_order(self, n: int) -> np.ndarray:
-        return self._order[:n]
