@@ -6,7 +6,12 @@ from skdiffuse.comparison import (
     HypergeometricRule,
     PreferenceComparison,
 )
-from skdiffuse.model_selection import LabelCostScorer, LabeledKFold, SubsampleSplit
+from skdiffuse.model_selection import (
+    LabelCostScorer,
+    LabeledKFold,
+    SubsampleSplit,
+    neg_labeled_squared_error,
+)
 from skdiffuse.pairs import PairDifference
 from skdiffuse.ppi import (
     PoolMoments,
@@ -36,5 +41,6 @@ __all__ = [
     "SigmoidPPIMeanEstimator",
     "SubsampleSplit",
     "__version__",
+    "neg_labeled_squared_error",
     "plan_labels",
 ]

@@ -88,3 +88,130 @@ def check_labels(y: Any) -> np.ndarray:
         np.where(np.isnan(y), 0.0, y), "y", "leave NaN where a row has no label"
     )
     return y
+
+
+def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
+    """Validate sampling weights of the labelled rows; those of others become zero.
+
+    Parameters
+    ----------
+    weights : array-like of shape (n_samples,)
+        Numbers of zero and more where `labeled`.
+    labeled : ndarray of shape (n_samples,)
+        Which rows have a label.
+
+    Returns
+    -------
+    ndarray of shape (n_samples,)
+        The largest is 1.
+
+    Raises
+    ------
+    ValueError
+        If they are no such weights, or none is positive.
+    """
+    weights = check_array(
+        weights,
+        ensure_2d=False,
+        dtype=np.float64,
+        ensure_all_finite=False,
+        input_name="sample_weight",
+    )
+    weights = column_or_1d(weights)
+    if len(weights) != len(labeled):
+        raise ValueError(
+            f"sample_weight has {len(weights)} values, but X has {len(labeled)} rows; "
+            "give one a row (those of unlabelled rows are not read)."
+        )
+    weights = np.where(labeled, weights, 0.0)
+    check_finite_rows(
+        weights, "sample_weight", "give 1 / inclusion probability of a labelled row"
+    )
+    negative = np.flatnonzero(weights < 0)
+    if len(negative):
+        raise ValueError(
+            f"sample_weight is {weights[negative[0]]:g} in "
+            f"{rows_in_words(negative.tolist())}; give 1 / inclusion probability, "
+            "which is positive."
+        )
+    if not weights.any():
+        raise ValueError(
+            "sample_weight is zero in every labelled row; give some of them a weight."
+        )
+    # A weight too small beside the largest would be lost in the sum.
+    weights = weights / weights.max()
+    return np.where(weights > 1e-12, weights, 0.0)
+
+
+def check_groups(
+    groups: Any, n_samples: int, rows: np.ndarray | None = None
+) -> np.ndarray:
+    """Give rows the numbers of their groups.
+
+    Groups are numbered in ascending order, or in that of the rows where they cannot be
+    compared (an int and a word).
+
+    Parameters
+    ----------
+    groups : array-like of shape (n_samples,)
+        Numbers or words, or anything hashable.
+    n_samples : int
+        How many rows there are.
+    rows : ndarray of int of shape (n_rows,), default=None
+        Which are read; None for all.
+
+    Returns
+    -------
+    ndarray of int of shape (n_rows,)
+        Numbers from zero.
+
+    Raises
+    ------
+    ValueError
+        If there is not one a row, one that is read is missing or not hashable.
+    """
+    shape = getattr(groups, "shape", None)
+    # Letters of a word and columns of a table can be iterated over too.
+    is_list = isinstance(groups, Sequence) and not isinstance(groups, str | bytes)
+    if not (is_list if shape is None else len(shape) == 1):
+        of_shape = "" if shape is None else f" of shape {tuple(shape)}"
+        raise ValueError(
+            f"groups is a {type(groups).__name__}{of_shape}; pass a list or a 1-d "
+            "array with one group a row."
+        )
+    values = list(groups)
+    if len(values) != n_samples:
+        raise ValueError(
+            f"groups has {len(values)} values, but X has {n_samples} rows; give one "
+            "group a row."
+        )
+    read = range(n_samples) if rows is None else rows.tolist()
+    missing = [row for row in read if _is_missing(values[row])]
+    if missing:
+        raise ValueError(
+            f"groups has no value ({values[missing[0]]}) in {rows_in_words(missing)}; "
+            "give each row a group, one of its own where it belongs to no other."
+        )
+    found: dict[Any, None] = {}
+    for row in read:
+        try:
+            found.setdefault(values[row])
+        except TypeError as error:
+            raise ValueError(
+                f"groups holds {values[row]!r} in row {row}, which is no name of a "
+                "group; use numbers or words."
+            ) from error
+    try:
+        names = sorted(found)
+    except TypeError:
+        names = list(found)
+    codes = {name: code for code, name in enumerate(names)}
+    return np.array([codes[values[row]] for row in read], dtype=np.intp)
+
+
+def _is_missing(value: Any) -> bool:
+    try:
+        return value is None or bool(value != value)
+    except (TypeError, ValueError):
+        # pandas.NA is neither equal to itself nor not; an array is caught later.
+        return type(value).__name__ == "NAType"

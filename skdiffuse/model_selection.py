@@ -5,44 +5,65 @@ from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
-from sklearn.model_selection import BaseCrossValidator, KFold
+from sklearn.model_selection import BaseCrossValidator, GroupKFold, KFold
 from sklearn.pipeline import Pipeline
-from sklearn.utils import check_random_state, indexable
+from sklearn.utils import (
+    check_consistent_length,
+    check_random_state,
+    column_or_1d,
+    indexable,
+)
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
     validate_parameter_constraints,
 )
 
-from skdiffuse._validation import check_labels
+from skdiffuse._validation import check_groups, check_labels, check_weights
 
-__all__ = ["LabelCostScorer", "LabeledKFold", "SubsampleSplit"]
+__all__ = [
+    "LabelCostScorer",
+    "LabeledKFold",
+    "SubsampleSplit",
+    "neg_labeled_squared_error",
+]
 
 
 class LabeledKFold(BaseCrossValidator):
-    """K-fold cross-validation of the labelled rows alone.
+    """K-fold cross-validation of the labelled rows alone, or of groups of them.
 
     Only rows with a label are split; every unlabelled row stays in each training
-    fold, and none is in a test fold.
+    fold, and none is in a test fold. With `groups` (the prompt of each row, say) the
+    labelled rows of a group are tested together.
 
     Parameters
     ----------
     n_splits : int, default=5
         Number of folds, at least 2.
     shuffle : bool, default=False
-        Shuffle the labelled rows before they are split.
+        Shuffle the labelled rows, or their groups, before they are split.
     random_state : int, RandomState instance or None, default=None
         Seed of the shuffle.
 
     Raises
     ------
     ValueError
-        If `y` is missing, has fewer labels than folds, or the arguments are not those
-        of scikit-learn's `KFold`.
+        If `y` is missing, has fewer labels (or groups with a label) than folds,
+        `groups` cannot be used, or the arguments are not those of scikit-learn's
+        `KFold`.
 
     See Also
     --------
     PPIMeanEstimator : Takes NaN in `y` for rows without a label.
+    neg_labeled_squared_error : A score for folds of any size.
+
+    Notes
+    -----
+    The folds are those of scikit-learn's `KFold` or, with `groups`, `GroupKFold` on
+    the labelled rows. An unlabelled row of a test fold's group is still trained on: it
+    has scores of judges, but no label that could leak.
+
+    `groups` is requested where metadata routing is enabled, and may be left out.
 
     Examples
     --------
@@ -54,6 +75,9 @@ class LabeledKFold(BaseCrossValidator):
     [1 2 3] [0]
     [0 1 3] [2]
     """
+
+    # As scikit-learn's splitters by group do, which ask for `groups` by default.
+    __metadata_request__split = {"groups": True}
 
     def __init__(
         self,
@@ -94,8 +118,9 @@ class LabeledKFold(BaseCrossValidator):
             Only its length matters.
         y : array-like of shape (n_samples,)
             Labels; NaN where a row has none.
-        groups : object
-            Ignored.
+        groups : array-like of shape (n_samples,), default=None
+            Group of each row, an int or a string (or anything hashable); those of
+            unlabelled rows are not read. No two folds test rows of one group.
 
         Yields
         ------
@@ -107,7 +132,9 @@ class LabeledKFold(BaseCrossValidator):
         Raises
         ------
         ValueError
-            If `y` is None or has fewer labels than folds.
+            If `y` is None or has fewer labels than folds, or `groups` has another
+            length, no group for a labelled row, or fewer groups with a label than
+            folds.
         """
         if y is None:
             raise ValueError(
@@ -122,10 +149,18 @@ class LabeledKFold(BaseCrossValidator):
                 f"n_splits={self.n_splits} is more than the {len(labeled)} labelled "
                 "rows of y; label more rows or ask for fewer folds."
             )
-        folds = KFold(
+        codes = None if groups is None else check_groups(groups, len(y), labeled)
+        if codes is not None and codes.max() + 1 < self.n_splits:
+            raise ValueError(
+                f"n_splits={self.n_splits} is more than the {codes.max() + 1} groups "
+                "of the labelled rows; label rows of more groups or ask for fewer "
+                "folds."
+            )
+        splitter = KFold if codes is None else GroupKFold
+        folds = splitter(
             self.n_splits, shuffle=self.shuffle, random_state=self.random_state
         )
-        for _, test in folds.split(labeled):
+        for _, test in folds.split(labeled, groups=codes):
             train = np.ones(len(y), dtype=bool)
             train[labeled[test]] = False
             yield np.flatnonzero(train), labeled[test]
@@ -315,3 +350,68 @@ class LabelCostScorer:
 
     def __repr__(self) -> str:
         return f"LabelCostScorer(cost={self.cost!r})"
+
+
+def neg_labeled_squared_error(
+    estimator: Any, X: Any, y: Any, sample_weight: Any = None
+) -> float:
+    """Score predictions by their negative mean squared error on the labelled rows.
+
+    To be passed as ``scoring``. It is scikit-learn's ``"neg_mean_squared_error"``, but
+    leaves out rows without a label, which that refuses.
+
+    Parameters
+    ----------
+    estimator : estimator
+        Anything fitted that has `predict`: a `PPIMeanEstimator`, a pipeline that ends
+        with one, a search.
+    X : array-like of shape (n_samples, n_features)
+        What the estimator takes.
+    y : array-like of shape (n_samples,)
+        Labels; rows with NaN are left out.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weights of the labelled rows, as in `PPIMeanEstimator.fit`.
+
+    Returns
+    -------
+    float
+        At most 0; greater is better. A single label is enough.
+
+    Raises
+    ------
+    ValueError
+        If no row has a label, the lengths differ, a labelled row has no weight or a
+        negative one, all their weights are 0, or the squares overflow.
+
+    See Also
+    --------
+    LabeledKFold : Folds of the labelled rows.
+    PPIMeanEstimator.score : R² of the same predictions, which needs two labels.
+
+    Examples
+    --------
+    >>> from skdiffuse import PPIMeanEstimator, neg_labeled_squared_error
+    >>> estimator = PPIMeanEstimator(lam=0.0).fit([[0], [1], [1]], [2, 4, float("nan")])
+    >>> neg_labeled_squared_error(estimator, [[0], [1], [1]], [2, 4, float("nan")])
+    -1.0
+    """
+    check_consistent_length(X, y)
+    y = check_labels(y)
+    labeled = ~np.isnan(y)
+    if not labeled.any():
+        raise ValueError(
+            "y has no label to score against; use LabeledKFold to split the labelled "
+            "rows."
+        )
+    weights = None
+    if sample_weight is not None:
+        weights = check_weights(sample_weight, labeled)[labeled]
+    predictions = column_or_1d(estimator.predict(X))
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (y - predictions)[labeled] ** 2
+        score = -float(np.average(squares, weights=weights))
+    if not np.isfinite(score):
+        raise ValueError(
+            "The squares of y overflow; divide it (and the judges) by a constant."
+        )
+    return score

@@ -21,6 +21,7 @@ from skdiffuse import (
     NormSelector,
     PreferenceComparison,
     RandomSelector,
+    RidgePPIMeanEstimator,
 )
 from skdiffuse.cli import main
 from skdiffuse.cli._embed import difference_vectors
@@ -70,7 +71,7 @@ def test_demo_names_the_better_captioner_and_its_accuracy(run):
     assert result["random_order"] in ("A", "B", None)
     assert result["truth"] == pytest.approx(captions.correct_a.mean())
     ppi = result["accuracy"]["estimates"][-1]
-    assert ppi["method"] == "ppi"
+    assert ppi["recommended"]
     assert ppi["low"] <= result["truth"] <= ppi["high"]
     code, text, _ = run("demo")
     assert code == 0
@@ -330,10 +331,12 @@ def test_estimate_puts_three_ways_side_by_side(run, tmp_path, ending):
         "classical",
         "judge_only",
         "judge_only",
+        "ppi",
         "ridge",
         "sigmoid",
-        "ppi",
+        "plugin",
     ]
+    assert [row["judge"] for row in result["estimates"][1:3]] == ["good", "poor"]
     for row in result["estimates"]:
         assert row["low"] < row["mean"] < row["high"]
     classical, good, *_, ppi = result["estimates"]
@@ -346,7 +349,7 @@ def test_estimate_puts_three_ways_side_by_side(run, tmp_path, ending):
     assert "judge alone (poor)" in text
     assert "40 labelled rows, 260 in the pool" in text
     narrow = json.loads(
-        run("estimate", path, *arguments, "--json", "--confidence-level", 0.5)[1]
+        run("estimate", path, *arguments, "--json", "--confidence", 0.5)[1]
     )
     assert narrow["estimates"][-1]["low"] > ppi["low"]
 
@@ -356,7 +359,7 @@ def test_estimate_says_when_the_judge_is_of_no_use(run, tmp_path):
     judged_frame().with_columns(good=pl.lit(1)).write_csv(path)
     code, text, _ = run("estimate", path, "--label", "label", "--judge", "good")
     assert code == 0
-    assert "the mean of the labels is taken: constant judge" in text
+    assert "  The mean of the labels is taken: constant judge." in text
 
 
 def test_estimate_warns_of_labels_that_were_chosen(run, tmp_path):
@@ -384,10 +387,167 @@ def test_estimate_reads_words(run, tmp_path):
 
 @pytest.mark.parametrize("level", ["0", "1", "95", "nan"])
 def test_confidence_level_is_named_as_the_option(run, tmp_path, level):
-    arguments = ("--label", "y", "--judge", "f", "--confidence-level", level)
+    arguments = ("--label", "y", "--judge", "f", "--confidence", level)
     code, _, err = run("estimate", tmp_path / "x.csv", *arguments)
     assert code == 2
-    assert "--confidence-level" in err
+    assert "--confidence" in err
+
+
+def recommended(result):
+    (row,) = (row for row in result["estimates"] if row.get("recommended"))
+    return row
+
+
+def designed_frame():
+    """Four answers a prompt; the labelled prompts were not equally likely."""
+    X, y = make_judged_pool(400, None, rate=0.4, judge=0.8, random_state=1)
+    rng = np.random.default_rng(0)
+    prompts = np.repeat(np.arange(100), 4)
+    labeled = np.isin(prompts, rng.choice(100, 15, replace=False))
+    return pl.DataFrame(
+        {
+            "label": np.where(labeled, y, np.nan),
+            "judge": X[:, 0],
+            "prompt": [f"prompt {number}" for number in prompts],
+            "weight": np.where(labeled, 1 + prompts % 3, np.nan),
+        }
+    ).fill_nan(None)
+
+
+def test_estimate_with_groups_and_weights_is_that_of_the_library(run, tmp_path):
+    path = tmp_path / "judged.csv"
+    frame = designed_frame()
+    frame.write_csv(path)
+    arguments = ("estimate", path, "--label", "label", "--judge", "judge", "--json")
+    X, y = frame[["judge"]].to_numpy(), frame["label"].to_numpy()
+    options = {
+        "groups": ("--groups", "prompt", frame["prompt"].to_list()),
+        "sample_weight": ("--weight", "weight", frame["weight"].to_numpy()),
+    }
+    results = {None: recommended(json.loads(run(*arguments)[1]))}
+    for name, (option, column, values) in options.items():
+        row = recommended(json.loads(run(*arguments, option, column)[1]))
+        estimator = RidgePPIMeanEstimator(penalty="plugin")
+        estimator.fit(X, y, **{name: values})
+        assert row["mean"] == pytest.approx(estimator.mean_)
+        assert (row["low"], row["high"]) == pytest.approx(
+            estimator.confidence_interval()
+        )
+        results[name] = row
+    assert results["groups"]["mean"] == pytest.approx(results[None]["mean"])
+    assert results["sample_weight"]["mean"] != pytest.approx(results[None]["mean"])
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({"weight": -1.0}, ("--weight", "weight"), "'weight' holds -1 in labelled row"),
+        ({"weight": None}, ("--weight", "weight"), "'weight' holds nan in labelled"),
+        ({"weight": "x"}, ("--weight", "weight"), "'weight' holds 'x' in row"),
+        ({"prompt": None}, ("--groups", "prompt"), "'prompt' has no group in row"),
+        ({}, ("--groups", "task"), "there is no column 'task'"),
+        ({}, ("--pair-by", "prompt"), "--pair-by needs the second file"),
+        ({}, ("--label-range", "1", "0"), "label_range=(1.0, 0.0)"),
+        ({}, ("--label-range", "2", "3"), "label_range=(2, 3), but y holds"),
+    ],
+)
+def test_bad_designs_are_one_line(run, tmp_path, change, options, message):
+    path = tmp_path / "judged.csv"
+    frame = designed_frame().with_columns(
+        **{name: pl.lit(value) for name, value in change.items()}
+    )
+    frame.write_csv(path)
+    code, out, err = run(
+        "estimate", path, "--label", "label", "--judge", "judge", *options
+    )
+    assert (code, out) == (2, "")
+    assert message in err
+
+
+def test_grades_keep_to_their_range(run, tmp_path):
+    path = tmp_path / "grades.csv"
+    rows = "\n".join(["5,0.9"] * 6 + [",0.8"] * 50 + [",0.1"] * 4)
+    path.write_text(f"grade,judge\n{rows}\n")
+    arguments = ("estimate", path, "--label", "grade", "--judge", "judge", "--json")
+    row = recommended(json.loads(run(*arguments, "--label-range", 1, 5)[1]))
+    assert 1 < row["low"] < 4 < row["high"] <= 5
+    votes = tmp_path / "votes.csv"
+    votes.write_text("vote,judge\n" + "A,1\ntie,0\n" * 4 + ",0.5\n" * 20)
+    arguments = ("estimate", votes, "--label", "vote", "--judge", "judge", "--json")
+    # No vote for B was seen, and yet there may be some.
+    assert json.loads(run(*arguments)[1])["estimates"][0]["low"] < 0.1
+
+
+def paired_files(folder):
+    rng = np.random.default_rng(0)
+    frames = {}
+    inputs = [f"input {number}" for number in range(200)]
+    hard = rng.normal(size=200)
+    for name, skill in (("a", 0.4), ("b", 0.0)):
+        quality = skill - hard + 0.5 * rng.normal(size=200)
+        frames[name] = pl.DataFrame(
+            {
+                "input": inputs,
+                "right": np.where(np.arange(200) < 40, quality > 0, np.nan),
+                "judge": quality + 0.5 * rng.normal(size=200),
+            }
+        ).fill_nan(None)
+    frames["b"] = frames["b"].sample(fraction=1, shuffle=True, seed=1)
+    for name, frame in frames.items():
+        frame.write_csv(folder / f"{name}.csv")
+    return frames["a"], frames["b"].sort("input").join(
+        frames["a"].select("input"), on="input", how="right", maintain_order="right"
+    )
+
+
+def test_paired_files_give_the_mean_of_the_differences(run, tmp_path):
+    a, b = paired_files(tmp_path)
+    arguments = ("estimate", tmp_path / "a.csv", "--label", "right", "--judge", "judge")
+    paired = (*arguments, "--paired-with", tmp_path / "b.csv", "--pair-by", "input")
+    result = json.loads(run(*paired, "--json")[1])
+    estimator = RidgePPIMeanEstimator(penalty="plugin").fit(
+        np.column_stack([a["judge"], b["judge"]]),
+        a["right"].to_numpy() - b["right"].to_numpy(),
+    )
+    row = recommended(result)
+    assert row["mean"] == pytest.approx(estimator.mean_)
+    assert (row["low"], row["high"]) == pytest.approx(
+        estimator.confidence_interval(label_range=(-1, 1))
+    )
+    assert result["estimates"][1]["mean"] == pytest.approx(
+        (a["judge"] - b["judge"]).mean()
+    )
+    assert result["notes"] == []
+    code, text, _ = run(*paired)
+    assert code == 0
+    assert "judge alone (judge)" in text
+    by_place = json.loads(run(*paired[:-2], "--json")[1])
+    assert "--pair-by" in by_place["notes"][0]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda b: b.head(150), "'input 150' of the first file is not in the second"),
+        (lambda b: pl.concat([b, b.head(1)]), "a key is there once"),
+        (lambda b: b.with_columns(right=pl.lit(None)), "no input has a label"),
+        (lambda b: b.drop("judge"), "there is no column 'judge'"),
+        (lambda b: b.drop("input"), "there is no column 'input'"),
+        (
+            lambda b: pl.concat([b, b.head(1).with_columns(input=pl.lit("more"))]),
+            "1 rows that the first has not",
+        ),
+    ],
+)
+def test_files_that_do_not_pair_are_one_line(run, tmp_path, change, message):
+    _, b = paired_files(tmp_path)
+    change(b).write_csv(tmp_path / "b.csv")
+    code, out, err = run(
+        *("estimate", tmp_path / "a.csv", "--label", "right", "--judge", "judge"),
+        *("--paired-with", tmp_path / "b.csv", "--pair-by", "input"),
+    )
+    assert (code, out) == (2, "")
+    assert message in err
 
 
 def test_plan_from_a_correlation_and_from_a_pilot(run, tmp_path):
@@ -654,7 +814,7 @@ def test_any_terminal_shows_the_numbers(tmp_path, environment):
     )
     assert (shown.returncode, shown.stderr) == (0, b"")
     assert b"PPI" in shown.stdout
-    assert len(re.findall(rb"0\.\d+ to 0\.\d+", shown.stdout)) == 5
+    assert len(re.findall(rb"0\.\d+ to 0\.\d+", shown.stdout)) == 6
 
 
 def test_closed_streams_are_no_error(captions_file):

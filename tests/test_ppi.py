@@ -122,17 +122,19 @@ def test_all_labelled_is_the_sample_mean(data, lam):
 
 
 @given(judged(), lams)
-def test_predictions_average_to_the_mean_over_the_pool(data, lam):
+def test_predictions_average_to_the_mean(data, lam):
     X, y = data
     estimator = PPIMeanEstimator(lam).fit(X, y)
     pool = np.isnan(y)
-    rows = pool if pool.any() else ~pool
+    pool = pool if pool.any() else ~pool
+    np.testing.assert_allclose(estimator.judge_mean_, X[pool].mean(axis=0))
+    # A weight that was fitted, over all rows; one that was given, over the others.
+    rows = slice(None) if lam == "ols" else pool
     assert estimator.predict(X[rows]).mean() == pytest.approx(
         estimator.mean_, abs=rounding(X, y, estimator)
     )
-    np.testing.assert_allclose(estimator.judge_mean_, X[rows].mean(axis=0))
     assert estimator.mean_ == pytest.approx(
-        estimator.judge_mean_ @ estimator.lambda_ + estimator.rectifier_,
+        X[rows].mean(axis=0) @ estimator.lambda_ + estimator.rectifier_,
         abs=rounding(X, y, estimator),
     )
 
@@ -338,22 +340,28 @@ def test_wilson_leaves_each_row_out():
     X, y = make_judged_pool(100, 12, judge=[0.9, 0.4], random_state=1)
     labeled = ~np.isnan(y)
     h, f = y[labeled], X[labeled]
-    residuals, deviations = [], []
+    residuals, deviations = np.empty(12), np.empty(12)
     for i in range(12):
         kept = np.arange(12) != i
         twin = LinearRegression().fit(f[kept], h[kept])
-        residuals.append(h[i] - twin.predict(f[[i]])[0])
-        deviations.append(h[i] - h[kept].mean())
-    rest, spread = (np.sum(np.square(v)) + 2 for v in (residuals, deviations))
+        residuals[i] = h[i] - twin.predict(f[[i]])[0]
+        deviations[i] = h[i] - h[kept].mean()
     estimator = PPIMeanEstimator().fit(X, y)
-    pool = (X[~labeled] @ estimator.lambda_).var()
-    design = 1 - (1 - rest / spread) * 9 / 12 + 12 / 88 * pool / (spread / 12)
-    assert estimator._effective_n() == pytest.approx(12 / design)
+    # 88 of the 100 rows are the pool.
+    rest = np.sum((0.12 * deviations + 0.88 * residuals) ** 2) + 2
+    pool = 0.88**2 * (X[~labeled] @ estimator.lambda_).var() / 88
+    design = (rest + 144 * pool) / (np.sum(deviations**2) + 2)
+    assert estimator.effective_sample_size_ == pytest.approx(12 / design)
+    rate = estimator.mean_
+    low, high = estimator.confidence_interval()
+    for end in (low, high):
+        z = (rate - end) / math.sqrt(end * (1 - end) * design / 12)
+        assert abs(z) == pytest.approx(stats.norm.isf(0.025))
 
 
 def test_wilson_refuses_other_labels():
     estimator = PPIMeanEstimator().fit([[0], [1], [2], [3]], [0, 0.5, 1, np.nan])
-    with pytest.raises(ValueError, match=r"y holds 0.5; use method='t'"):
+    with pytest.raises(ValueError, match=r"y holds 0.5; give label_range"):
         estimator.confidence_interval(method="wilson")
 
 

@@ -1,8 +1,10 @@
 """What the commands answer: plain dictionaries, for machines and for the report."""
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
 from skdiffuse import (
     PPIMeanEstimator,
@@ -13,6 +15,34 @@ from skdiffuse.comparison import Verdict
 from skdiffuse.metrics import winner
 
 _NAMES = {1: "A", -1: "B", 0: None}
+
+
+@dataclass
+class Judged:
+    """Labels and judge scores, as read from one file or two.
+
+    Attributes
+    ----------
+    scores : ndarray of shape (n_rows, n_judges)
+    labels : ndarray of shape (n_rows,)
+    judges : list of str
+        Names of the columns.
+    alone : dict of str to ndarray
+        What each judge says by itself.
+    weights, groups : ndarray of shape (n_rows,) or None
+    label_range : (low, high) or None
+    notes : list of str
+        What was noticed in reading.
+    """
+
+    scores: np.ndarray
+    labels: np.ndarray
+    judges: list[str]
+    alone: dict[str, np.ndarray]
+    weights: np.ndarray | None = None
+    groups: np.ndarray | None = None
+    label_range: tuple[float, float] | None = None
+    notes: list[str] = field(default_factory=list)
 
 
 def name_of(sign: int) -> str | None:
@@ -96,49 +126,83 @@ def notes_on_selection(n_selected: int, budget: int, n_pool: int) -> list[str]:
     ]
 
 
-def estimates(
-    X: np.ndarray, y: np.ndarray, judges: list[str], confidence_level: float
-) -> dict[str, Any]:
+_VARIANTS = {
+    "classical": PPIMeanEstimator(lam=0),
+    "ppi": PPIMeanEstimator(),
+    "ridge": RidgePPIMeanEstimator(),
+    "sigmoid": SigmoidPPIMeanEstimator(),
+    "plugin": RidgePPIMeanEstimator(penalty="plugin"),
+}
+# Errs least with few labels (docs/evidence.md), whatever the judge is worth.
+_RECOMMENDED = "plugin"
+
+
+def fit_recommended(judged: Judged) -> Any:
+    """Return the recommended estimator, fitted."""
+    return clone(_VARIANTS[_RECOMMENDED]).fit(judged.scores, judged.labels)
+
+
+def estimates(judged: Judged, confidence_level: float) -> dict[str, Any]:
     """Estimate the mean by the labels, by each judge alone, and by both."""
-    ppi = PPIMeanEstimator().fit(X, y)
-    rows: list[tuple[dict[str, str], Any]] = [
-        ({"method": "classical"}, PPIMeanEstimator(lam=0).fit(X, y))
-    ]
-    for name, scores in zip(judges, X.T, strict=True):
-        alone = PPIMeanEstimator(lam=0).fit(X, scores)
-        rows.append(({"method": "judge_only", "judge": name}, alone))
-    rows.append(({"method": "ridge"}, RidgePPIMeanEstimator().fit(X, y)))
-    rows.append(({"method": "sigmoid"}, SigmoidPPIMeanEstimator().fit(X, y)))
-    rows.append(({"method": "ppi"}, ppi))
+    X, y = judged.scores, judged.labels
+    fitted = {
+        name: clone(estimator).fit(
+            X, y, sample_weight=judged.weights, groups=judged.groups
+        )
+        for name, estimator in _VARIANTS.items()
+    }
     results = []
-    for names, estimator in rows:
-        low, high = estimator.confidence_interval(confidence_level)
-        results.append(names | {"mean": estimator.mean_, "low": low, "high": high})
+    for name, estimator in fitted.items():
+        low, high = estimator.confidence_interval(
+            confidence_level, label_range=judged.label_range
+        )
+        results.append(
+            {
+                "method": name,
+                "mean": estimator.mean_,
+                "low": low,
+                "high": high,
+                "effective_sample_size": estimator.effective_sample_size_,
+                "labels_saved": estimator.labels_saved_,
+                "recommended": name == _RECOMMENDED,
+            }
+        )
+    judges = []
+    for name, scores in judged.alone.items():
+        alone = PPIMeanEstimator(lam=0).fit(X, scores, groups=judged.groups)
+        low, high = alone.confidence_interval(confidence_level)
+        names = {"method": "judge_only", "judge": name}
+        judges.append(names | {"mean": alone.mean_, "low": low, "high": high})
+    # The judge beside the labels, before both together.
+    results[1:1] = judges
+    best = fitted[_RECOMMENDED]
     return {
         "estimates": results,
-        "n_labeled": ppi.n_labeled_,
-        "n_unlabeled": ppi.n_unlabeled_,
+        "n_labeled": best.n_labeled_,
+        "n_unlabeled": best.n_unlabeled_,
         "confidence_level": confidence_level,
-        "effective_sample_size": ppi.effective_sample_size_,
-        "labels_saved": ppi.labels_saved_,
-        "judge_helps": ppi.judge_helps_,
-        "judge_reason": ppi.judge_reason_,
-        "fallback": ppi.fallback_,
-        "notes": _notes_on_labels(X, y, judges),
+        "effective_sample_size": best.effective_sample_size_,
+        "labels_saved": best.labels_saved_,
+        "judge_helps": best.judge_helps_,
+        "judge_reason": best.judge_reason_,
+        "fallback": best.fallback_,
+        "notes": judged.notes + _notes_on_labels(judged),
     }
 
 
-def _notes_on_labels(X: np.ndarray, y: np.ndarray, judges: list[str]) -> list[str]:
-    labeled = ~np.isnan(y)
+def _notes_on_labels(judged: Judged) -> list[str]:
+    labeled = ~np.isnan(judged.labels)
     notes = []
     if labeled.all():
         notes.append(
             "Every row has a label. If some stand for a missing one (-1, say), leave "
             "them empty."
         )
-    for name, scores in zip(judges, X.T, strict=True):
+    for name, scores in zip(judged.judges, judged.scores.T, strict=True):
         here, pool = scores[labeled], scores[~labeled]
-        if not len(pool):
+        # Weights are there since the labels are no plain random sample; and labels of
+        # whole groups differ by more than those of single rows.
+        if not len(pool) or judged.weights is not None or judged.groups is not None:
             continue
         error = scores.std() * np.sqrt(1 / len(here) + 1 / len(pool))
         # Random labels go beyond four standard errors once in 16,000 times.

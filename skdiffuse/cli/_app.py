@@ -16,8 +16,16 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
-from skdiffuse import PPIMeanEstimator, PreferenceComparison, plan_labels
-from skdiffuse.cli import _answers, _demo, _embed, _files, _report, _selectors
+from skdiffuse import PreferenceComparison, plan_labels
+from skdiffuse.cli import (
+    _answers,
+    _demo,
+    _embed,
+    _files,
+    _judged,
+    _report,
+    _selectors,
+)
 
 app = typer.Typer(
     add_completion=False,
@@ -39,6 +47,14 @@ JsonOption = Annotated[
 ]
 OutputAOption = Annotated[str, typer.Option(help="Column with the outputs of A.")]
 OutputBOption = Annotated[str, typer.Option(help="Column with the outputs of B.")]
+ConfidenceOption = Annotated[
+    float,
+    typer.Option(
+        "--confidence",
+        "--confidence-level",
+        help="Confidence level of the intervals, between 0 and 1.",
+    ),
+]
 EmbedderOption = Annotated[
     str,
     typer.Option(
@@ -270,24 +286,62 @@ def estimate(
             "judge alone is the mean of that column over all rows."
         ),
     ],
-    confidence_level: Annotated[
-        float,
-        typer.Option(help="Confidence level of the intervals, between 0 and 1."),
-    ] = 0.95,
+    groups: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with what belongs together, such as the prompt: rows of a "
+            "group may resemble each other."
+        ),
+    ] = None,
+    weight: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with 1 / the chance that the row had to be labelled, where "
+            "the chances differed."
+        ),
+    ] = None,
+    paired_with: Annotated[
+        Path | None,
+        typer.Option(
+            help="A second file of another generator on the same inputs: estimate by "
+            "how much the first is ahead."
+        ),
+    ] = None,
+    pair_by: Annotated[
+        str | None,
+        typer.Option(
+            help="Column by which the rows of the two files are matched, such as the "
+            "input. Default: by their place."
+        ),
+    ] = None,
+    label_range: Annotated[
+        tuple[float, float] | None,
+        typer.Option(
+            help="The least and the greatest value that a label can have, such as 1 5. "
+            "Default: 0 1 if all are, -1 1 for A, B and tie, else none."
+        ),
+    ] = None,
+    confidence: ConfidenceOption = 0.95,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate a mean from a few labels and a judge on every row, with intervals.
 
     The labelled rows must be a random sample of all rows.
     """
-    if not 0 < confidence_level < 1:
+    if not 0 < confidence < 1:
         raise ValueError(
-            f"--confidence-level {confidence_level:g} is not between 0 and 1; give, "
-            "for example, 0.95."
+            f"--confidence {confidence:g} is not between 0 and 1; give, for example, "
+            "0.95."
         )
-    X, y = _read_judged(file, label, judge)
-    result = _answers.estimates(X, y, judge, confidence_level)
-    _print(result, as_json, _report.estimates)
+    if pair_by is not None and paired_with is None:
+        raise ValueError("--pair-by needs the second file, --paired-with.")
+    table = _files.read_table(file)
+    reader = _judged.Reader(label, judge, groups, weight, label_range)
+    if paired_with is None:
+        judged = reader.single(table)
+    else:
+        judged = reader.pair(table, _files.read_table(paired_with), pair_by)
+    _print(_answers.estimates(judged, confidence), as_json, _report.estimates)
 
 
 @app.command()
@@ -325,9 +379,7 @@ def plan(
             help="Standard deviation of the labels. Default: the pilot's, or 0.5."
         ),
     ] = None,
-    confidence_level: Annotated[
-        float, typer.Option(help="Confidence level of the interval.")
-    ] = 0.95,
+    confidence: ConfidenceOption = 0.95,
     as_json: JsonOption = False,
 ) -> None:
     """Plan how many labels and predictions to pay for, for a width or a budget."""
@@ -335,7 +387,8 @@ def plan(
     if file is not None:
         if label is None or not judge:
             raise ValueError("a pilot FILE needs --label and --judge.")
-        pilot = PPIMeanEstimator().fit(*_read_judged(file, label, judge))
+        judged = _judged.Reader(label, judge).single(_files.read_table(file))
+        pilot = _answers.fit_recommended(judged)
     result = plan_labels(
         rho,
         pilot=pilot,
@@ -345,7 +398,7 @@ def plan(
         prediction_cost=prediction_cost,
         pool_size=pool_size,
         spread=spread,
-        confidence_level=confidence_level,
+        confidence_level=confidence,
     )
     answer = asdict(result)
     if not np.isfinite(result.width):
@@ -422,7 +475,7 @@ def _print(result: dict[str, Any], as_json: bool, show: Callable) -> None:
     else:
         console = Console(highlight=False)
         # Below this width a table has no room for its numbers; the terminal wraps it.
-        console.width = max(console.width, 60)
+        console.width = max(console.width, 76)
         show(console, result)
 
 
@@ -452,14 +505,3 @@ def _read_pairs(
     table = _files.read_table(file)
     texts_a = _files.texts(table, output_a, "--output-a")
     return table, texts_a, _files.texts(table, output_b, "--output-b")
-
-
-def _read_judged(
-    file: Path, label: str, judges: list[str]
-) -> tuple[np.ndarray, np.ndarray]:
-    table = _files.read_table(file)
-    y = _files.numbers(table, label, "--label", optional=True)
-    if np.isnan(y).all():
-        raise ValueError(f"column {label!r} has no label; label some rows at random.")
-    X = np.column_stack([_files.numbers(table, name, "--judge") for name in judges])
-    return X, y

@@ -46,5 +46,7 @@ def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[st
         "random_order_agrees": float(np.mean(random_winners == truth)),
         "captioner": better.upper(),
         "truth": float(correct.mean()),
-        "accuracy": _answers.estimates(judge[:, np.newaxis], y, ["judge"], 0.95),
+        "accuracy": _answers.estimates(
+            _answers.Judged(judge[:, np.newaxis], y, ["judge"], {"judge": judge}), 0.95
+        ),
     }

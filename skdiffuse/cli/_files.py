@@ -145,6 +145,15 @@ def numbers(
     )
 
 
+def has_preferences(table: pl.DataFrame, name: str) -> bool:
+    """Tell whether a column holds one of the words A, B and tie."""
+    series = table[name]
+    if series.dtype != pl.String:
+        return False
+    words = series.drop_nulls().str.strip_chars().str.to_lowercase()
+    return bool(words.is_in(sorted(_WORDS.keys() - _BOOLEANS.keys())).any())
+
+
 def preferences(
     table: pl.DataFrame, name: str, option: str, rows: np.ndarray
 ) -> np.ndarray:

@@ -1,5 +1,6 @@
 """What a person reads in the terminal."""
 
+import textwrap
 from typing import Any
 
 from rich.console import Console
@@ -9,9 +10,10 @@ from rich.text import Text
 _METHODS = {
     "classical": "labels alone",
     "judge_only": "judge alone",
+    "ppi": "PPI",
     "ridge": "ridge PPI",
     "sigmoid": "sigmoid PPI",
-    "ppi": "PPI (recommended)",
+    "plugin": "shrunk PPI",
 }
 
 
@@ -37,11 +39,16 @@ def selection(console: Console, result: dict[str, Any]) -> None:
 def estimates(console: Console, result: dict[str, Any]) -> None:
     """Print the estimates side by side."""
     console.print(_table(result))
-    console.print(
-        f"  {result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool. "
-        "No label corrects the judge alone."
+    _line(
+        console,
+        f"{result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool. "
+        "No label corrects the judge alone.",
     )
-    console.print(f"  What the judge is worth: {result['judge_reason']}.")
+    reason = result["judge_reason"]
+    if result["fallback"]:
+        _line(console, f"{reason[0].upper()}{reason[1:]}.")
+    else:
+        _line(console, f"Recommended since it errs least with few labels: {reason}.")
     _notes(console, result)
 
 
@@ -105,7 +112,16 @@ def _headline(console: Console, text: str) -> None:
 
 def _notes(console: Console, result: dict[str, Any]) -> None:
     for note in result["notes"]:
-        console.print(Text(f"  Note: {note}", style="yellow"))
+        _line(console, f"Note: {note}", style="yellow")
+
+
+def _line(console: Console, text: str, style: str = "") -> None:
+    """Print an indented text, also where it wraps."""
+    indent = "  "
+    wrapped = textwrap.fill(
+        text, console.width, initial_indent=indent, subsequent_indent=indent
+    )
+    console.print(Text(wrapped, style=style))
 
 
 def _says(winner: str | None) -> str:
@@ -117,14 +133,18 @@ def _table(result: dict[str, Any]) -> Table:
     table.add_column("  estimate from")
     table.add_column("mean", justify="right")
     table.add_column(f"{result['confidence_level']:g} interval", justify="right")
+    table.add_column("worth labels", justify="right")
     for row in result["estimates"]:
         name = f"  {_METHODS[row['method']]}"
+        recommended = row.get("recommended", False)
         if "judge" in row:
             name += f" ({row['judge']})"
+        worth = row.get("effective_sample_size")
         table.add_row(
-            Text(name),
+            Text(name + (" (recommended)" if recommended else "")),
             f"{row['mean']:.4g}",
             f"{row['low']:.4g} to {row['high']:.4g}",
-            style="bold" if row["method"] == "ppi" else None,
+            "" if worth is None else f"{worth:.0f}",
+            style="bold" if recommended else None,
         )
     return table

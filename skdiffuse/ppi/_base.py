@@ -9,22 +9,23 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
-from sklearn.model_selection import check_cv
+from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
 from sklearn.utils import column_or_1d, gen_batches
-from sklearn.utils._param_validation import (
-    HasMethods,
-    Interval,
-)
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiffuse._validation import (
     check_finite_rows,
+    check_groups,
     check_labels,
     check_vectors,
+    check_weights,
 )
-from skdiffuse.ppi._inference import InferenceMixin, sum_of_squares
-from skdiffuse.ppi._models import LinearModel, Model
+from skdiffuse.ppi._inference import InferenceMixin
+from skdiffuse.ppi._models import LinearModel, Model, hat_of_the_mean
 from skdiffuse.ppi._moments import PoolMoments, checked_chunk, chunks
+from skdiffuse.ppi._sample import Sample
+from skdiffuse.ppi._spread import sum_of_squares
 
 _BATCH = 1 << 16
 
@@ -34,15 +35,15 @@ class BasePPIMeanEstimator(
 ):
     """Base of the estimators: a subclass says how g is fitted, and nothing else.
 
-    A subclass defines `_fit_model(X, y, pool)`, which returns a `Model`. If its model
-    is linear it sets `_linear`, and the pool enters by its moments alone; else the
-    model sees each row of the pool once.
+    A subclass defines `_fit_model(sample)`, which returns a `Model`. If its model is
+    linear it sets `_linear`, and the pool enters by its moments alone; else the model
+    sees each row of the pool once.
     """
 
     _parameter_constraints: dict = {
         "cross_fit": [
             Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split", "get_n_splits"]),
+            "cv_object",
             None,
         ],
     }
@@ -51,15 +52,28 @@ class BasePPIMeanEstimator(
     _linear = True
 
     @abstractmethod
-    def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
-        """Fit g on labelled rows; `pool` has the moments of the others."""
+    def _fit_model(self, sample: Sample) -> Model:
+        """Fit g on labelled rows."""
+
+    @property
+    def _over_all_rows(self) -> bool:
+        """Whether g is averaged over the labelled rows too."""
+        return True
 
     def _folds(self) -> Any:
         """Return what splits the labelled rows for cross-fitting, or None."""
         return self.cross_fit
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X: Any, y: Any, *, pool: Any = None) -> Self:
+    def fit(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        pool: Any = None,
+        sample_weight: Any = None,
+        groups: Any = None,
+    ) -> Self:
         """Estimate the mean.
 
         Parameters
@@ -72,6 +86,15 @@ class BasePPIMeanEstimator(
             More rows without a label, of shape (n_rows, n_features), beside those of
             `X`: an array, or chunks that are read one at a time, or (where g is
             linear) their moments.
+        sample_weight : array-like of shape (n_samples,), default=None
+            1 / inclusion probability of each labelled row, up to a factor: how many
+            rows it stands for. Values of unlabelled rows are not read. The estimate is
+            then the mean of these very rows, those of `pool` included. A labelled row
+            of weight 0 is left out.
+        groups : array-like of shape (n_samples,), default=None
+            What belongs together, such as the prompt of a row: numbers or words. Rows
+            of a group may resemble each other; groups are independent. Rows of `pool`
+            count as groups of their own.
 
         Returns
         -------
@@ -81,7 +104,8 @@ class BasePPIMeanEstimator(
         Raises
         ------
         ValueError
-            If `X`, `y` or `pool` cannot be used; see the class.
+            If `X`, `y`, `pool`, `sample_weight` or `groups` cannot be used; see the
+            class.
         """
         if y is None:
             raise ValueError(
@@ -90,7 +114,7 @@ class BasePPIMeanEstimator(
             )
         before = dict(vars(self))
         try:
-            self._fit(X, y, pool)
+            self._fit(X, y, pool, sample_weight, groups)
         except Exception:
             # A failed fit leaves the estimator as it was.
             self.__dict__.clear()
@@ -98,7 +122,7 @@ class BasePPIMeanEstimator(
             raise
         return self
 
-    def _fit(self, X: Any, y: Any, pool: Any) -> None:
+    def _fit(self, X: Any, y: Any, pool: Any, sample_weight: Any, groups: Any) -> None:
         X = check_vectors(self, X, reset=True)
         y = check_labels(y)
         _check_same_length(X, y)
@@ -109,13 +133,22 @@ class BasePPIMeanEstimator(
             )
         # Only a linear g has it.
         self.__dict__.pop("lambda_", None)
+        codes = None if groups is None else check_groups(groups, len(y))
+        rows, self._row_groups = X[~labeled], None if codes is None else codes[~labeled]
+        self._weights = None
+        if sample_weight is not None:
+            weights = check_weights(sample_weight, labeled)
+            labeled &= weights > 0
+            self._weights = weights[labeled]
+        self._rows = np.flatnonzero(labeled)
         self._labels = y[labeled]
         self._scores = X[labeled].astype(np.float64, copy=False)
+        self._groups = None if codes is None else codes[labeled]
         with np.errstate(over="ignore", invalid="ignore"):
             if self._linear:
-                self._fit_linear(X[~labeled], pool)
+                self._fit_linear(rows, pool)
             else:
-                self._fit_by_rows(X[~labeled], pool)
+                self._fit_by_rows(rows, pool)
             self._finish()
 
     def _fit_linear(self, rows: np.ndarray, pool: Any) -> None:
@@ -129,18 +162,21 @@ class BasePPIMeanEstimator(
                 moments = moments + PoolMoments.of_checked(chunk)
         here = PoolMoments.of_checked(self._scores)
         self._refuse_overflow(here.comoment, moments.comoment)
-        reference = moments if moments.count else here
-        self.judge_mean_ = reference.mean
+        self.n_unlabeled_ = moments.count
         # From the mean of the labelled rows on, so that no digits are lost where
         # scores are large beside their spread.
         self._origin = here.mean
         models = self._fit_models(moments)
         weights = sum(share * model.weights for share, model in models)
+        reference = self._reference(here, moments)
+        self.judge_mean_ = reference.mean
         self._pool_value = float(weights @ (reference.mean - self._origin))
         self._pool_comoment = max(float(weights @ reference.comoment @ weights), 0.0)
-        self.n_unlabeled_ = moments.count
         self.lambda_ = weights
         self._g_at_origin = float(weights @ self._origin)
+        if self._row_groups is not None:
+            values = (rows.astype(np.float64, copy=False) - self._origin) @ weights
+            self._add_up_groups(values)
 
     def _fit_by_rows(self, rows: np.ndarray, pool: Any) -> None:
         """Fit any g, and let it see each row of the pool once."""
@@ -151,24 +187,43 @@ class BasePPIMeanEstimator(
             )
         self._origin = np.zeros(self.n_features_in_)
         self._g_at_origin = 0.0
-        models = self._fit_models(PoolMoments.of_checked(self._scores[:0]))
-        judges = PoolMoments.of_checked(self._scores[:0])
-        values = PoolMoments.of_checked(np.empty((0, 1)))
+        nothing = PoolMoments.of_checked(self._scores[:0])
+        models = self._fit_models(nothing)
+        judges, values = nothing, PoolMoments.of_checked(np.empty((0, 1)))
+        kept = []
         for chunk in itertools.chain([rows], self._pool_chunks(pool)):
             for batch in gen_batches(len(chunk), _BATCH) if len(chunk) else ():
                 judges = judges + PoolMoments.of_checked(chunk[batch])
                 predicted = self._average(models, chunk[batch])
                 values = values + PoolMoments.of(predicted[:, np.newaxis])
-        if not judges.count:
-            judges = PoolMoments.of_checked(self._scores)
-            predicted = self._average(models, self._scores)
-            values = PoolMoments.of(predicted[:, np.newaxis])
-            self.n_unlabeled_ = 0
-        else:
-            self.n_unlabeled_ = judges.count
-        self.judge_mean_ = judges.mean
-        self._pool_value = float(values.mean[0])
-        self._pool_comoment = float(values.comoment[0, 0])
+                if chunk is rows and self._row_groups is not None:
+                    kept.append(predicted)
+        self.n_unlabeled_ = judges.count
+        here = self._average(models, self._scores)[:, np.newaxis]
+        reference = self._reference(PoolMoments.of(here), values)
+        self.judge_mean_ = self._reference(
+            PoolMoments.of_checked(self._scores), judges
+        ).mean
+        self._pool_value = float(reference.mean[0])
+        self._pool_comoment = float(reference.comoment[0, 0])
+        if self._row_groups is not None:
+            self._add_up_groups(np.concatenate(kept) if kept else np.empty(0))
+
+    def _reference(self, here: PoolMoments, others: PoolMoments) -> PoolMoments:
+        """Return the moments that the mean of g is taken from."""
+        if not others.count:
+            return here
+        return others if self._weights is None else here + others
+
+    def _add_up_groups(self, values: np.ndarray) -> None:
+        """Keep by how much each group of X draws the pool's mean of g."""
+        deviations = values - self._pool_value
+        codes = self._row_groups
+        n_groups = 1 + max(code.max(initial=0) for code in (self._groups, codes))
+        self._group_pool = np.bincount(codes, weights=deviations, minlength=n_groups)
+        # The rows beside X, each for itself.
+        rest = self._pool_comoment - float(sum_of_squares(deviations))
+        self._ungrouped_comoment = max(rest, 0.0)
 
     def _fit_models(self, pool: PoolMoments) -> list[tuple[float, Any]]:
         """Fit g, or one g a fold; keep the values on the labelled rows.
@@ -176,40 +231,54 @@ class BasePPIMeanEstimator(
         Returns
         -------
         list of (share, model)
-            The shares add up to one; a fold counts by its size.
+            The shares add up to one; a fold counts by its weight.
         """
-        scores, labels = self._scores - self._origin, self._labels
-        n = len(labels)
-        self._values = np.empty(n)
-        self._leverage = np.full(n, 1 / n)
-        folds = self._folds()
-        if isinstance(folds, Integral):
-            folds = min(int(folds), n)
-        if folds is None or n < 2:
-            model = self._fit_model(scores, labels, pool)
-            self._values[:] = model.values(scores)
-            self._leverage += model.leverage(scores)
+        centred = PoolMoments(pool.count, pool.mean - self._origin, pool.comoment)
+        sample = Sample(
+            self._scores - self._origin,
+            self._labels,
+            self._weights,
+            self._groups,
+            centred if pool.count else pool,
+            self._origin,
+            self._rows,
+        )
+        self._shares = shares = sample.shares
+        self._values = np.empty(len(sample))
+        self._hat = hat_of_the_mean(shares)
+        folds = self._folds_of(sample)
+        if folds is None:
+            model = self._fit_model(sample)
+            self._values[:] = model.values(sample.scores)
+            self._hat = model.hat(sample.scores, shares)
             self._n_weights = model.n_weights
             models = [(1.0, model)]
         else:
             self._n_weights = 0.0
             models = []
-            seen = np.zeros(n, dtype=int)
-            for train, test in check_cv(folds).split(scores, labels):
-                model = self._fit_model(scores[train], labels[train], pool)
-                self._values[test] = model.values(scores[test])
+            seen = np.zeros(len(sample), dtype=int)
+            for train, test in folds:
+                model = self._fit_model(sample.take(train))
+                self._values[test] = model.values(sample.scores[test])
                 seen[test] += 1
-                models.append((len(test) / n, model))
+                models.append((float(shares[test].sum()), model))
             if (seen != 1).any():
                 raise ValueError(
-                    f"cross_fit={folds!r} puts a labelled row into {seen.max()} test "
-                    f"folds, another into {seen.min()}; each has to be in one, as with "
-                    "KFold."
+                    f"cross_fit={self._folds()!r} puts a labelled row into "
+                    f"{seen.max()} test folds, another into {seen.min()}; each has to "
+                    "be in one, as with KFold."
                 )
         fallbacks = [model.fallback for _, model in models]
         self.fallback_ = fallbacks[0] if all(fallbacks) else None
         self._models: list[tuple[float, Any]] = models
         return models
+
+    def _folds_of(self, sample: Sample) -> Any:
+        """Return the train and test rows of cross-fitting, or None for none."""
+        folds = self._folds()
+        if folds is None or sample.n_groups < 2:
+            return None
+        return split_labels(folds, sample)
 
     def _average(self, models: list[tuple[float, Any]], X: np.ndarray) -> np.ndarray:
         X = X.astype(np.float64, copy=False) - self._origin
@@ -217,22 +286,28 @@ class BasePPIMeanEstimator(
 
     def _finish(self) -> None:
         """Add up the estimate from the values of g here and in the pool."""
-        labels = self._labels
-        self.n_labeled_ = len(labels)
-        self.classical_mean_ = float(labels.mean())
-        self._refuse_overflow(sum_of_squares(labels - self.classical_mean_))
-        here = float(self._values.mean())
+        labels, weights = self._labels, self._weights
+        n, others = len(labels), self.n_unlabeled_
+        self.n_labeled_ = n
+        self.classical_mean_ = float(np.average(labels, weights=weights))
+        deviations = labels - self.classical_mean_
+        self._refuse_overflow(sum_of_squares(deviations))
+        here = float(np.average(self._values, weights=weights))
         self._shift = self.classical_mean_ - here
         self.rectifier_ = self._shift - self._g_at_origin
-        self._residuals = labels - self.classical_mean_
-        self.mean_ = self.classical_mean_
-        # Without a pool the labelled rows stand for it: the estimate is their mean.
-        if self.n_unlabeled_:
-            self.mean_ = float(self.classical_mean_ + (self._pool_value - here))
-            self._residuals = self._residuals - (self._values - here)
-        else:
+        # How much of g counts. The labelled rows are part of what the weighted mean of
+        # g is taken from; else its mean over all rows is this much of the difference.
+        self._g_share = others / (n + others) if self._over_all_rows else 1.0
+        if weights is not None:
+            self._g_share = 1.0
+        if not others:
+            # Without a pool the labelled rows stand for it.
+            self._g_share = 0.0
             self.fallback_ = "no unlabelled rows"
-        self._refuse_overflow(self.mean_, self.rectifier_, self._variance(ddof=0))
+        step = self._pool_value - here if others else 0.0
+        self.mean_ = float(self.classical_mean_ + self._g_share * step)
+        self._prepare_inference(deviations, self._values - here)
+        self._refuse_overflow(self.mean_, self.rectifier_, self._plain_variance())
         self._say_what_the_judge_is_worth()
 
     def _say_what_the_judge_is_worth(self) -> None:
@@ -292,7 +367,9 @@ class BasePPIMeanEstimator(
             )
 
     def predict(self, X: Any) -> np.ndarray:
-        """Predict labels from judge scores; the mean over the pool is `mean_`.
+        """Predict labels from judge scores; their mean over all rows is `mean_`.
+
+        Over the rows without a label, where `lam` was given or is ``"ppi++"``.
 
         Parameters
         ----------
@@ -374,45 +451,45 @@ class BasePPIMeanEstimator(
 
 
 def constant_model(
-    X: np.ndarray, fallback: str | None, level: float = 0.0
+    n_features: int, fallback: str | None, level: float = 0.0
 ) -> LinearModel:
     """Return the g that is the same for all rows, and why.
 
     A linear g is counted from the mean of the labelled rows, so its level is zero; any
     other has that of the labels it was fitted on.
     """
-    return LinearModel(np.zeros(X.shape[1]), fallback=fallback, level=level)
+    return LinearModel(np.zeros(n_features), fallback=fallback, level=level)
 
 
-def why_constant(y: np.ndarray, varies: np.ndarray, fewest: int) -> str | None:
-    """Say why no g can be fitted, or None if one can.
-
-    Parameters
-    ----------
-    y : ndarray of shape (n_labels,)
-    varies : ndarray of shape (n_features,)
-        Which judge columns vary.
-    fewest : int
-        How many labels the fit needs.
-    """
-    if len(y) < fewest:
-        return "too few labels"
-    if np.ptp(y) == 0:
-        return "constant labels"
-    return None if varies.any() else "constant judge"
-
-
-def is_constant(moments: PoolMoments, origin: np.ndarray) -> np.ndarray:
-    """Tell which columns vary by no more than the rounding of their values.
+def split_labels(cv: Any, sample: Sample, classes: Any = None) -> Any:
+    """Split the labelled rows; no group is on both sides.
 
     Parameters
     ----------
-    moments : PoolMoments
-        Of columns that `origin` was taken off.
-    origin : ndarray of shape (n_features,)
+    cv : int, splitter or iterable
+        An int gives so many folds, fewer if there are fewer groups. An iterable has
+        the numbers of rows in the user's X.
+    sample : Sample
+    classes : ndarray of shape (n_labels,) or None
+        What each fold should have its share of.
+
+    Returns
+    -------
+    iterable of (train, test)
     """
-    spread = np.sqrt(np.diag(moments.covariance()))
-    return spread <= 1e-14 * (np.abs(moments.mean) + np.abs(origin))
+    if isinstance(cv, Integral):
+        n_folds = min(int(cv), sample.n_groups)
+        if sample.groups is None:
+            cv = KFold(n_folds) if classes is None else StratifiedKFold(n_folds)
+        else:
+            cv = GroupKFold(n_folds)
+    if not hasattr(cv, "split"):
+        return [
+            tuple(np.flatnonzero(np.isin(sample.rows, side)) for side in split)
+            for split in cv
+        ]
+    targets = sample.labels if classes is None else classes
+    return cv.split(sample.scores, targets, sample.groups)
 
 
 def _check_same_length(X: np.ndarray, y: np.ndarray) -> None:

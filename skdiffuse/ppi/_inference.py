@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     Interval,
     StrOptions,
@@ -15,64 +16,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiffuse.ppi._intervals import (
     ALTERNATIVES,
+    bootstrap_interval,
+    bootstrap_p_value,
     normal_interval,
     p_value_of,
+    studentised_errors,
     t_interval,
     wilson_interval,
 )
+from skdiffuse.ppi._spread import SpreadMixin, sum_of_squares
 
-METHODS = ("auto", "normal", "t", "wilson")
-
-# Added to both sums of squares of the Wilson interval, so that a judge is not taken
-# for perfect because a few labels agree with it.
-_WILSON_PRIOR = 2.0
+METHODS = ("auto", "normal", "t", "bootstrap", "wilson")
 
 
-class InferenceMixin:
-    """What follows from labels, values of g and the moments of the pool."""
-
-    mean_: float
-    classical_mean_: float
-    n_labeled_: int
-    n_unlabeled_: int
-    _labels: np.ndarray
-    _values: np.ndarray
-    _residuals: np.ndarray
-    _leverage: np.ndarray
-    _n_weights: float
-    _pool_comoment: float
-
-    def _variance(self, ddof: float) -> float:
-        """Return the estimated variance of the mean."""
-        return self._label_variance(ddof) + self._pool_variance(min(ddof, 1))
-
-    def _label_variance(self, ddof: float) -> float:
-        n = self.n_labeled_
-        return float(sum_of_squares(self._residuals)) / (n * max(n - ddof, 1))
-
-    def _pool_variance(self, ddof: float) -> float:
-        n = self.n_unlabeled_
-        return self._pool_comoment / (n * max(n - ddof, 1)) if n else 0.0
-
-    def _left_out_variance(self) -> float:
-        """Return the variance of the rectifier from leave-one-out residuals.
-
-        They hold what the fit of g has cost, which residuals of the fit itself do not:
-        with many judges these are far too small.
-        """
-        n = self.n_labeled_
-        leverage = self._leverage if self.n_unlabeled_ else 1 / n
-        left_out = self._residuals / np.maximum(1 - leverage, 1 / n)
-        return float(sum_of_squares(left_out)) * (n - 1) / n**3
-
-    @property
-    def standard_error_(self) -> float:
-        """Standard error of `mean_`."""
-        if not hasattr(self, "mean_") or self.n_labeled_ < 2:
-            raise AttributeError(
-                "standard_error_ exists after fit with at least 2 labelled rows."
-            )
-        return math.sqrt(self._left_out_variance() + self._pool_variance(1))
+class InferenceMixin(SpreadMixin):
+    """What may be said of the mean, with what confidence."""
 
     def confidence_interval(
         self,
@@ -80,6 +38,8 @@ class InferenceMixin:
         *,
         method: str = "auto",
         alternative: str = "two-sided",
+        label_range: tuple[float, float] | None = None,
+        random_state: Any = 0,
     ) -> tuple[float, float]:
         """Return an interval that holds the mean with the given confidence.
 
@@ -87,16 +47,24 @@ class InferenceMixin:
         ----------
         confidence_level : float, default=0.95
             Between 0 and 1, exclusive.
-        method : {"auto", "normal", "t", "wilson"}, default="auto"
+        method : {"auto", "normal", "t", "bootstrap", "wilson"}, default="auto"
             ``"normal"`` takes the normal distribution and variances with ddof 0, as
             most PPI software does; too narrow below some hundred labels. ``"t"``
-            takes Student's t and `standard_error_`. ``"wilson"`` takes the score
-            interval of a rate, for labels that are all 0 or 1; it stays in [0, 1]
-            and never has zero width. ``"auto"`` is ``"wilson"`` for such labels and
-            ``"t"`` for all others.
+            takes Student's t and `standard_error_`. ``"bootstrap"`` draws the labelled
+            rows (or groups) again and again; wider than ``"t"``, and closer to its
+            level where labels are skewed, such as counts.
+            ``"wilson"`` takes the score interval of a rate, for labels that are all 0
+            or 1, or in `label_range`; it stays in that range and never has zero width.
+            ``"auto"`` is ``"wilson"`` for such labels and ``"t"`` for all others.
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
             ``"greater"`` gives a lower bound alone, ``"less"`` an upper one; the open
-            end is infinite (0 or 1 for ``"wilson"``).
+            end is infinite (that of the range for ``"wilson"``).
+        label_range : (low, high), default=None
+            The least and the greatest value that a label can have, seen or not: (-1,
+            1) for differences of two rates, (1, 5) for grades. Give it where most
+            labels are equal, or all that were seen are 0 or 1 by chance.
+        random_state : int, RandomState instance or None, default=0
+            Seed of ``"bootstrap"``.
 
         Returns
         -------
@@ -106,40 +74,72 @@ class InferenceMixin:
         Raises
         ------
         ValueError
-            If an argument is out of its range; if there is a single label and the
-            method is not ``"wilson"``; if ``"wilson"`` meets a label that is neither
-            0 nor 1.
+            If an argument is out of its range; if there is a single label, or a
+            single group of them, and the method is not ``"wilson"``; if ``"wilson"``
+            meets a label that is neither 0 nor 1 without a `label_range`; or if a
+            label is out of that.
 
         Notes
         -----
         ``"t"`` takes the labels' part of the variance from leave-one-out residuals,
         sum r² (n - 1) / n³, which is the usual variance where nothing was fitted. It
         has the degrees of freedom of Welch and Satterthwaite, from N - 1 for the pool
-        and n - 1, less those that the fit of g took, for the labels.
+        and n - 1, less those that the fit of g took, for the labels. With weights a_i
+        that add up to one the sum is that of (1 - pi_i) (a_i r_i)², with pi_i the
+        inclusion probability, and n in the degrees of freedom is 1 / sum a_i²; the
+        pool's part is zero, since its mean is that of all rows. With groups the
+        residuals of a whole group are left out and added up before they are squared,
+        G groups have G - 1 degrees of freedom, and pi_i is not used.
+
+        ``"bootstrap"`` is studentised [2]_: 9,999 samples are drawn from the parts
+        that the labelled rows (or groups) have in the estimate, each left out of its
+        own fit, with normal noise for the pool, and the error of each is divided by
+        its own standard error. The labels' part of that is held above 1 / n of its
+        value here, since a small sample may be of equal rows.
 
         ``"wilson"`` is the score interval [1]_ at `mean_` with the effective sample
         size ``n / d``. The design effect d is the variance of the estimate relative
         to that of the mean of the labels: with S the sum of squared leave-one-out
-        deviations of the labels from their mean, and S_r that of their residuals
-        ``h - g(f)``, ::
+        deviations of the labels from their mean, S_r that of their residuals, and v
+        the variance of the pool's mean of g, ::
 
-            d = 1 - R2 + (n / N) Var g(f_pool) / ((S + 2) / n)
-            R2 = 1 - (S_r + 2) / (S + 2),  times (n - 3) / n where positive
+            d = (S_r + n² v + 2) / (S + 2)
+
+        With weights or groups, d is multiplied by the design effect of the labels'
+        mean itself. Labels in a `label_range` are scaled to [0, 1], and d is
+        multiplied by their variance relative to that of zeros and ones, ::
+
+            w = min(1, (sum (h - m)² + 4 b) / ((n - 1) m (1 - m) + 4 b))
+
+        where m is their mean, b = q (1 - q) and q = (n m + 2) / (n + 4); w stands with
+        the 2 of d too.
 
         References
         ----------
         .. [1] Wilson, "Probable inference, the law of succession, and statistical
            inference", JASA 22, 1927.
+        .. [2] Efron and Tibshirani, "An introduction to the bootstrap", chapter 12,
+           Chapman & Hall, 1993.
         """
         check_is_fitted(self)
         _check_level(confidence_level, "confidence_interval")
-        method = self._check_inference(method, alternative, "confidence_interval")
+        method, (low, high) = self._check_inference(
+            method, alternative, label_range, "confidence_interval"
+        )
         if method == "wilson":
-            return wilson_interval(
-                self.mean_, self._effective_n(), confidence_level, alternative
+            ends = wilson_interval(
+                (self.mean_ - low) / (high - low),
+                self._score_n(low, high),
+                confidence_level,
+                alternative,
             )
+            low_end, high_end = (low + (high - low) * end for end in ends)
+            return max(low, low_end), min(high, high_end)
+        if method == "bootstrap":
+            means = self._bootstrap_means(random_state)
+            return bootstrap_interval(means, confidence_level, alternative)
         if method == "normal":
-            error = math.sqrt(self._variance(ddof=0))
+            error = math.sqrt(self._plain_variance())
             return normal_interval(self.mean_, error, confidence_level, alternative)
         return t_interval(
             self.mean_,
@@ -155,52 +155,75 @@ class InferenceMixin:
         *,
         method: str = "auto",
         alternative: str = "two-sided",
+        label_range: tuple[float, float] | None = None,
+        random_state: Any = 0,
     ) -> float:
         """Return how surprising the data are if the mean were `null_mean`.
 
         Parameters
         ----------
         null_mean : float
-            The mean under the null hypothesis; in [0, 1] for ``"wilson"``.
-        method : {"auto", "normal", "t", "wilson"}, default="auto"
+            The mean under the null hypothesis; for ``"wilson"`` in [0, 1] or
+            `label_range`.
+        method : {"auto", "normal", "t", "bootstrap", "wilson"}, default="auto"
             As in `confidence_interval`.
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
             ``"greater"``: the mean is above `null_mean`; ``"less"``: below.
+        label_range : (low, high), default=None
+            As in `confidence_interval`.
+        random_state : int, RandomState instance or None, default=0
+            Seed of ``"bootstrap"``.
 
         Returns
         -------
         float
             In [0, 1]. It is below ``1 - confidence_level`` exactly where the interval
-            of the same method and alternative leaves `null_mean` out.
+            of the same method and alternative (and seed) leaves `null_mean` out.
 
         Raises
         ------
         ValueError
             As in `confidence_interval`; or if `null_mean` is not a finite number, or
-            not in [0, 1] for ``"wilson"``.
+            not in the range for ``"wilson"``.
         """
         check_is_fitted(self)
         if not isinstance(null_mean, Real) or not math.isfinite(null_mean):
             raise ValueError(f"null_mean={null_mean!r} is not a finite number.")
-        method = self._check_inference(method, alternative, "p_value")
+        method, (low, high) = self._check_inference(
+            method, alternative, label_range, "p_value"
+        )
+        if method == "bootstrap":
+            means = self._bootstrap_means(random_state)
+            return bootstrap_p_value(means, null_mean, alternative)
         distance, freedom = self.mean_ - null_mean, math.inf
         if method == "wilson":
-            if not 0 <= null_mean <= 1:
+            if not low <= null_mean <= high:
                 raise ValueError(
-                    f"null_mean={null_mean:g} is no rate; give a number in [0, 1], or "
-                    "method='t'."
+                    f"null_mean={null_mean:g} is no mean of labels in [{low:g}, "
+                    f"{high:g}]; give a number in that range, or method='t'."
                 )
-            distance = min(max(self.mean_, 0.0), 1.0) - null_mean
-            error = math.sqrt(null_mean * (1 - null_mean) / self._effective_n())
+            distance = min(max(self.mean_, low), high) - null_mean
+            variance = (null_mean - low) * (high - null_mean)
+            error = math.sqrt(variance / self._score_n(low, high))
         elif method == "normal":
-            error = math.sqrt(self._variance(ddof=0))
+            error = math.sqrt(self._plain_variance())
         else:
             error, freedom = self.standard_error_, self._degrees_of_freedom()
         distribution = stats.norm if math.isinf(freedom) else stats.t(freedom)
         return p_value_of(distance, error, distribution, alternative)
 
-    def _check_inference(self, method: str, alternative: str, caller: str) -> str:
-        """Check the arguments of an interval or a test, and resolve "auto"."""
+    def _check_inference(
+        self, method: str, alternative: str, label_range: Any, caller: str
+    ) -> tuple[str, tuple[float, float]]:
+        """Check the arguments of an interval or a test.
+
+        Returns
+        -------
+        method : str
+            What "auto" stands for.
+        range : (low, high)
+            Of the labels, for "wilson".
+        """
         validate_parameter_constraints(
             {
                 "method": [StrOptions(set(METHODS))],
@@ -209,13 +232,16 @@ class InferenceMixin:
             {"method": method, "alternative": alternative},
             caller_name=caller,
         )
+        low, high = self._check_range(label_range)
         binary = np.isin(self._labels, (0, 1))
+        bounded = label_range is not None or binary.all()
         if method == "auto":
-            method = "wilson" if binary.all() else "t"
-        if method == "wilson" and not binary.all():
+            method = "wilson" if bounded else "t"
+        if method == "wilson" and not bounded:
             value = self._labels[~binary][0]
             raise ValueError(
-                f"method='wilson' needs labels 0 and 1, but y holds {value:g}; use "
+                f"method='wilson' needs labels 0 and 1, but y holds {value:g}; give "
+                "label_range, the least and the greatest value of a label, or "
                 "method='t'."
             )
         if method != "wilson" and self.n_labeled_ < 2:
@@ -223,49 +249,42 @@ class InferenceMixin:
                 "y has a single label, which tells nothing of the spread; label at "
                 "least 2 rows for an interval."
             )
-        return method
+        if method != "wilson" and self._n_parts < 2:
+            raise ValueError(
+                "groups has a single group among the labelled rows, which tells "
+                "nothing of the spread between groups; label rows of at least 2."
+            )
+        return method, (low, high)
 
-    def _degrees_of_freedom(self) -> float:
-        """Combine the degrees of freedom of labels and pool (Welch-Satterthwaite)."""
-        label, pool = self._left_out_variance(), self._pool_variance(1)
-        fitted = self._n_weights if self.n_unlabeled_ else 0
-        label_freedom = max(self.n_labeled_ - 1 - fitted, 1)
-        if label + pool == 0 or pool == 0:
-            return label_freedom
-        share = label / (label + pool)
-        pool_freedom = max(self.n_unlabeled_ - 1, 1)
-        return 1 / (share**2 / label_freedom + (1 - share) ** 2 / pool_freedom)
+    def _check_range(self, label_range: Any) -> tuple[float, float]:
+        if label_range is None:
+            return 0.0, 1.0
+        try:
+            low, high = (float(end) for end in label_range)
+        except (TypeError, ValueError, OverflowError):
+            low = high = math.nan
+        if not -math.inf < low < high < math.inf:
+            raise ValueError(
+                f"label_range={label_range!r} must be two finite numbers, the smaller "
+                "first: what a label can be."
+            )
+        outside = self._labels[(self._labels < low) | (self._labels > high)]
+        if len(outside):
+            raise ValueError(
+                f"label_range=({low:g}, {high:g}), but y holds {outside[0]:g}; give "
+                "the least and the greatest value that a label can have."
+            )
+        return low, high
 
-    def _effective_n(self) -> float:
-        """Count the labels that would give the classical mean the same variance."""
-        n = self.n_labeled_
-        constant = np.ptp(self._values) == 0 and self._pool_comoment == 0
-        if not self.n_unlabeled_ or constant:
-            return float(n)
-        spread, rest = self._left_out_squares()
-        pool = n * n * self._pool_variance(ddof=0)
-        if spread == 0:
-            return float(n) if rest + pool == 0 else 0.0
-        design = 1 - self._explained() + pool / spread
-        # A judge without any error would be worth infinitely many labels.
-        return float(n / max(design, 1e-12))
-
-    def _left_out_squares(self) -> tuple[float, float]:
-        """Return the squares of labels and residuals, each predicted without itself."""
-        n = self.n_labeled_
-        prior = _WILSON_PRIOR if np.isin(self._labels, (0, 1)).all() else 0.0
-        deviations = self._labels - self.classical_mean_
-        residuals = deviations - (self._values - self._values.mean())
-        left_out = residuals / np.maximum(1 - self._leverage, 1 / n)
-        spread = sum_of_squares(deviations * n / max(n - 1, 1))
-        return float(spread) + prior, float(sum_of_squares(left_out)) + prior
-
-    def _explained(self) -> float:
-        """Return the share of the spread that g explains, shrunk for few labels."""
-        spread, rest = self._left_out_squares()
-        explained = 1 - rest / spread if spread else 0.0
-        n = self.n_labeled_
-        return explained * max(0, n - 3) / n if explained > 0 else explained
+    def _bootstrap_means(self, random_state: Any) -> np.ndarray:
+        """Return means that resampled labelled rows make plausible, ascending."""
+        rng = check_random_state(random_state)
+        influence = self._left_out_influence
+        total = self._total_variance(influence, left_out=True)
+        n = self._n_parts
+        pool = max(total - float(sum_of_squares(influence)) * (n - 1) / n, 0.0)
+        errors = studentised_errors(influence, pool, rng)
+        return self.mean_ - math.sqrt(total) * errors[::-1]
 
 
 def _check_level(confidence_level: float, caller: str) -> None:
@@ -274,8 +293,3 @@ def _check_level(confidence_level: float, caller: str) -> None:
         {"confidence_level": confidence_level},
         caller_name=caller,
     )
-
-
-def sum_of_squares(values: np.ndarray) -> Any:
-    """Return the sum of squares along the first axis."""
-    return np.sum(values * values, axis=0)

@@ -3,9 +3,14 @@
 import math
 from typing import Any
 
+import numpy as np
 from scipy import stats
 
 ALTERNATIVES = ("two-sided", "less", "greater")
+
+# One less than a round number, so that the levels in use are ranks.
+_RESAMPLES = 9_999
+_BATCH = 1 << 22
 
 
 def normal_interval(
@@ -46,6 +51,63 @@ def wilson_interval(
         for end in (centre - half, centre + half)
     )
     return _open(low, high, alternative, (0.0, 1.0))
+
+
+def studentised_errors(
+    influence: np.ndarray, pool_variance: float, rng: np.random.RandomState
+) -> np.ndarray:
+    """Return errors of resampled estimates over their standard errors, ascending.
+
+    Parameters
+    ----------
+    influence : ndarray of shape (n_parts,)
+        What each labelled row, or group, adds to the estimate.
+    pool_variance : float
+        Variance of the pool's part, which is taken as normal.
+    rng : RandomState
+    """
+    n = len(influence)
+    centred = influence - influence.mean()
+    least = float(centred @ centred) / n
+    errors = np.empty(_RESAMPLES)
+    step = max(1, _BATCH // n)
+    for start in range(0, _RESAMPLES, step):
+        stop = min(start + step, _RESAMPLES)
+        drawn = centred[rng.randint(n, size=(stop - start, n))]
+        total = drawn.sum(axis=1)
+        variance = np.einsum("ij,ij->i", drawn, drawn) - total**2 / n
+        noise = math.sqrt(pool_variance) * rng.normal(size=stop - start)
+        spread = np.sqrt(np.maximum(variance, least) + pool_variance)
+        errors[start:stop] = (total + noise) / np.where(spread > 0, spread, 1)
+    return np.sort(errors)
+
+
+def bootstrap_interval(
+    means: np.ndarray, confidence_level: float, alternative: str
+) -> tuple[float, float]:
+    """Return the percentile interval: the nulls whose p-value is not below the level.
+
+    Parameters
+    ----------
+    means : ndarray of shape (n_resamples,)
+        Ascending.
+    confidence_level : float
+    alternative : str
+    """
+    tail = (1 - confidence_level) / (2 if alternative == "two-sided" else 1)
+    # Rounding must not move a rank that is a whole number.
+    rank = math.ceil(tail * (len(means) + 1) * (1 - 1e-9)) - 1
+    rank = min(max(rank, 1), len(means))
+    low, high = means[rank - 1], means[-rank]
+    return _open(low, high, alternative, (-math.inf, math.inf))
+
+
+def bootstrap_p_value(means: np.ndarray, null_mean: float, alternative: str) -> float:
+    """Return the share of the resampled means on the far side of the null."""
+    below = np.searchsorted(means, null_mean, side="right")
+    above = len(means) - np.searchsorted(means, null_mean, side="left")
+    counts = {"greater": below, "less": above, "two-sided": 2 * min(below, above) + 1}
+    return float(min(1.0, (counts[alternative] + 1) / (len(means) + 1)))
 
 
 def _quantile(distribution: Any, confidence_level: float, alternative: str) -> float:

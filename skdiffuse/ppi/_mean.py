@@ -6,16 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.validation import has_fit_parameter
 
 from skdiffuse._validation import rows_in_words
-from skdiffuse.ppi._base import (
-    BasePPIMeanEstimator,
-    constant_model,
-    is_constant,
-    why_constant,
-)
+from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model
 from skdiffuse.ppi._models import EstimatorModel, LinearModel, Model
-from skdiffuse.ppi._moments import PoolMoments
+from skdiffuse.ppi._sample import Sample
 
 
 class PPIMeanEstimator(BasePPIMeanEstimator):
@@ -65,8 +61,9 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
         Number of rows in the pool.
     fallback_ : str or None
         Why the estimate is the mean of the labels although a judge was given:
-        ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"`` or
-        ``"too few labels"`` (``"ols"`` needs two more labels than judges); else None.
+        ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"``,
+        ``"too few labels"`` (``"ols"`` needs two more labels than judges) or ``"too
+        few groups"`` (a single one); else None.
     effective_sample_size_ : float
         How many labels alone would give a mean as precise as this one.
     labels_saved_ : float
@@ -85,7 +82,8 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
     ValueError
         If `X` has NaN or infinity, `y` has no label at all or an infinite one, their
         lengths differ, `lam` has another length than `X` has columns, a classifier
-        meets labels other than 0 and 1, or the numbers are so large that their squares
+        meets labels other than 0 and 1, a weight of a labelled row is negative or
+        missing, a row has no group, or the numbers are so large that their squares
         overflow.
 
     See Also
@@ -108,13 +106,25 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
         \mathrm{SE}^2 = \frac{\mathrm{Var}\, g(f_{pool})}{N}
         + \frac{\mathrm{Var}(h - g(f))}{n}.
 
-    The labelled rows must be a random sample of all rows. Labels that were chosen,
-    such as those of `DiffUseSelector`, bias the estimate and its interval.
+    That is for a given `lam` and for ``"ppi++"``. With ``"ols"`` and a `regressor` the
+    first mean is over all N + n rows, which costs nothing and has a smaller variance:
+    the estimate is then ``mean(h) + N / (N + n) (mean g(pool) - mean g(labelled))``.
+
+    The labelled rows must be a random sample of all rows, or one with known chances:
+    with `sample_weight` w in `fit`, the first mean is over all rows, the second one is
+    weighted, and the variance is that of sampling from these rows alone [5]_,
+
+    .. math:: \sum_i (1 - \pi_i) a_i^2 r_i^2, \qquad a_i = w_i / \sum w, \quad
+        \pi_i = 1 / (a_i (N + n)).
+
+    Labels that were chosen, such as those of `DiffUseSelector`, bias the estimate and
+    its interval. With `groups` in `fit` the parts that the rows of a group have in the
+    estimate are added up before they are squared.
 
     ``"ols"`` takes ``lam = Var(f)^-1 Cov(f, h)`` over the labelled rows; ``"ppi++"``
     takes the covariance of the labelled rows (ddof 0) and the variance of all rows
-    (ddof 1), divided by ``1 + n / N``. The standard error counts one degree of
-    freedom for the mean and one for each weight of ``"ols"``.
+    (ddof 1), divided by ``1 + n / N`` where there are no weights. Residuals are left
+    out of their own fit in the standard error.
 
     References
     ----------
@@ -125,6 +135,8 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
        Inference", arXiv:2311.01453.
     .. [4] Zrnic and Candes, "Cross-prediction-powered inference", PNAS 121, 2024,
        arXiv:2309.16598.
+    .. [5] Särndal, Swensson and Wretman, "Model assisted survey sampling", chapter 6,
+       Springer, 1992.
 
     Examples
     --------
@@ -173,39 +185,40 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
             return 5
         return self.cross_fit
 
-    def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
+    @property
+    def _over_all_rows(self) -> bool:
+        return self.regressor is not None or _is_named(self.lam, "ols")
+
+    def _fit_model(self, sample: Sample) -> Model:
         if self.regressor is not None:
-            return self._fit_regressor(X, y)
+            return self._fit_regressor(sample)
+        n_features = sample.scores.shape[1]
         if not isinstance(self.lam, str):
-            return LinearModel(_as_weights(self.lam, X.shape[1]))
-        here = PoolMoments.of_checked(X)
-        varies = ~is_constant(here, self._origin)
-        if reason := why_constant(y, varies, fewest=3 if self.lam == "ols" else 1):
-            return constant_model(X, reason)
-        covariance = (X - here.mean).T @ (y - y.mean()) / here.count
-        if self.lam == "ols":
-            scatter = here.covariance()
-        else:
-            # The pool is counted from zero, X from the mean of the labelled rows.
-            everything = here + PoolMoments(
-                pool.count, pool.mean - self._origin, pool.comoment
-            )
-            share = 1 + here.count / pool.count if pool.count else 1.0
-            scatter = everything.covariance(ddof=1) * share
-        weights, inverse, rank = solve(scatter, covariance, varies)
-        if self.lam == "ols" and len(y) < rank + 2:
-            return constant_model(X, "too few labels")
+            return LinearModel(_as_weights(self.lam, n_features))
+        ols = self.lam == "ols"
+        if reason := sample.why_constant(fewest=3 if ols else 1):
+            return constant_model(n_features, reason)
+        scatter = sample.covariance
+        if not ols and sample.pool.count:
+            scatter = sample.everything().covariance(ddof=1)
+            if sample.weights is None:
+                # The pool's mean of g is then one over the others alone.
+                scatter = scatter * (1 + len(sample) / sample.pool.count)
+        covariance = sample.covariance_with_labels()
+        weights, roots = solve(scatter, covariance, sample.varies)
+        rank = roots.shape[1]
+        if ols and sample.too_few_for(rank):
+            return constant_model(n_features, "too few labels")
         if self.clip:
             weights = np.clip(weights, 0, 1)
-        if self.lam == "ols":
-            return LinearModel(
-                weights, rank, centre=here.mean, hat=inverse / here.count
-            )
-        return LinearModel(weights)
+        if not ols:
+            return LinearModel(weights)
+        return LinearModel(weights, rank, centre=sample.mean, roots=roots)
 
-    def _fit_regressor(self, X: np.ndarray, y: np.ndarray) -> Model:
+    def _fit_regressor(self, sample: Sample) -> Model:
+        X, y = sample.scores, sample.labels
         if np.ptp(y) == 0:
-            return constant_model(X, "constant labels", y[0])
+            return constant_model(X.shape[1], "constant labels", y[0])
         if is_classifier(self.regressor):
             other = y[~np.isin(y, (0, 1))]
             if len(other):
@@ -220,7 +233,12 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
                     "regressor."
                 )
             y = y.astype(int)
-        return EstimatorModel(clone(self.regressor).fit(X, y))
+        weights = {}
+        if sample.weights is not None and has_fit_parameter(
+            self.regressor, "sample_weight"
+        ):
+            weights["sample_weight"] = sample.shares * len(sample)
+        return EstimatorModel(clone(self.regressor).fit(X, y, **weights))
 
     def __sklearn_tags__(self):  # type: ignore[no-untyped-def]
         tags = super().__sklearn_tags__()
@@ -258,23 +276,24 @@ def _as_weights(lam: Any, n_features: int) -> np.ndarray:
 
 def solve(
     scatter: np.ndarray, covariance: np.ndarray, varies: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, int]:
+) -> tuple[np.ndarray, np.ndarray]:
     """Solve for the weights in units of each column's spread; collinear ones share.
 
     Returns
     -------
     weights : ndarray of shape (n_features,)
         Zero for columns that do not vary.
-    inverse : ndarray of shape (n_features, n_features)
-        Pseudoinverse of `scatter`.
-    rank : int
+    roots : ndarray of shape (n_features, rank)
+        A root of the pseudoinverse of `scatter`.
     """
-    kept = np.ix_(varies, varies)
     scale = np.sqrt(np.diag(scatter)[varies])
-    scaled = scatter[kept] / np.outer(scale, scale)
+    scaled = scatter[np.ix_(varies, varies)] / np.outer(scale, scale)
     sizes, axes = np.linalg.eigh(scaled)
     real = sizes > 1e-10 * sizes[-1]
-    axes = axes[:, real] / scale[:, np.newaxis]
-    inverse = np.zeros_like(scatter)
-    inverse[kept] = axes / sizes[real] @ axes.T
-    return inverse @ covariance, inverse, int(np.count_nonzero(real))
+    roots = np.zeros((len(scatter), np.count_nonzero(real)))
+    roots[varies] = axes[:, real] / np.sqrt(sizes[real]) / scale[:, np.newaxis]
+    return roots @ (roots.T @ covariance), roots
+
+
+def _is_named(lam: Any, name: str) -> bool:
+    return isinstance(lam, str) and lam == name

@@ -6,6 +6,24 @@ from typing import Any, Protocol
 import numpy as np
 
 
+@dataclass
+class Hat:
+    """The hat matrix of a fit in its factors, ``left @ right.T``.
+
+    Attributes
+    ----------
+    left, right : ndarray of shape (n_training_rows, n_columns)
+        ``right.T @ left`` is symmetric.
+    """
+
+    left: np.ndarray
+    right: np.ndarray
+
+    def diagonal(self) -> np.ndarray:
+        """Return by how much each row draws its own prediction."""
+        return np.einsum("ij,ij->i", self.left, self.right)
+
+
 class Model(Protocol):
     """A fitted g.
 
@@ -23,8 +41,8 @@ class Model(Protocol):
     def values(self, X: np.ndarray) -> np.ndarray:
         """Return g of judge scores."""
 
-    def leverage(self, X: np.ndarray) -> np.ndarray:
-        """Return by how much each training row draws its own prediction."""
+    def hat(self, X: np.ndarray, shares: np.ndarray) -> Hat:
+        """Return the hat matrix of the fit and the mean, for the training rows."""
 
 
 @dataclass
@@ -38,9 +56,9 @@ class LinearModel:
     fallback : str or None
     centre : ndarray of shape (n_features,) or None
         Mean of the training rows.
-    hat : ndarray of shape (n_features, n_features) or None
-        The leverage of a row as a quadratic form of its distance to the centre; None
-        where the weights were not fitted.
+    roots : ndarray of shape (n_features, rank) or None
+        A root of the inverse covariance (with penalty) that the weights were fitted
+        with; None where they were not fitted.
     alpha : float
         The penalty chosen, if one was.
     level : float
@@ -53,7 +71,7 @@ class LinearModel:
     n_weights: float = 0.0
     fallback: str | None = None
     centre: np.ndarray | None = field(default=None, repr=False)
-    hat: np.ndarray | None = field(default=None, repr=False)
+    roots: np.ndarray | None = field(default=None, repr=False)
     alpha: float = float("nan")
     level: float = 0.0
     C: float = float("nan")
@@ -62,12 +80,12 @@ class LinearModel:
         """Return the weighted sums."""
         return X @ self.weights + self.level
 
-    def leverage(self, X: np.ndarray) -> np.ndarray:
-        """Return the diagonal of the hat matrix, without the mean's part."""
-        if self.hat is None:
-            return np.zeros(len(X))
-        centred = X - self.centre
-        return np.einsum("ij,jk,ik->i", centred, self.hat, centred)
+    def hat(self, X: np.ndarray, shares: np.ndarray) -> Hat:
+        """Return the hat matrix of the fit and the mean, for the training rows."""
+        if self.roots is None:
+            return hat_of_the_mean(shares)
+        roots = np.column_stack([np.ones(len(X)), (X - self.centre) @ self.roots])
+        return Hat(roots, roots * shares[:, np.newaxis])
 
 
 @dataclass
@@ -82,8 +100,8 @@ class EstimatorModel:
     fallback : str or None
     low, high : float
         The labels that the two classes of a classifier stand for.
-    hat_diagonal : ndarray of shape (n_training_rows,) or None
-        Leverage of the training rows, where it is known.
+    training_hat : Hat or None
+        Where it is known.
     C : float
         The inverse penalty chosen, if one was.
     """
@@ -93,7 +111,7 @@ class EstimatorModel:
     fallback: str | None = None
     low: float = 0.0
     high: float = 1.0
-    hat_diagonal: np.ndarray | None = field(default=None, repr=False)
+    training_hat: Hat | None = field(default=None, repr=False)
     C: float = float("nan")
 
     def values(self, X: np.ndarray) -> np.ndarray:
@@ -105,6 +123,11 @@ class EstimatorModel:
             return self.low + (self.high - self.low) * probability
         return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(len(X))
 
-    def leverage(self, X: np.ndarray) -> np.ndarray:
-        """Return the leverage of the training rows, zero where it is not known."""
-        return np.zeros(len(X)) if self.hat_diagonal is None else self.hat_diagonal
+    def hat(self, X: np.ndarray, shares: np.ndarray) -> Hat:
+        """Return the hat matrix of the training rows; of the mean if it is unknown."""
+        return self.training_hat or hat_of_the_mean(shares)
+
+
+def hat_of_the_mean(shares: np.ndarray) -> Hat:
+    """Return the hat matrix of a mean with these shares."""
+    return Hat(np.ones((len(shares), 1)), shares[:, np.newaxis])

@@ -9,14 +9,13 @@ import numpy as np
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV
-from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils._param_validation import HasMethods, Interval
 
-from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, is_constant
-from skdiffuse.ppi._models import EstimatorModel, Model
-from skdiffuse.ppi._moments import PoolMoments
+from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, split_labels
+from skdiffuse.ppi._models import EstimatorModel, Hat, Model
+from skdiffuse.ppi._sample import Sample
 
 CS = (0.0, *np.logspace(-3, 4, 15).tolist())
 
@@ -38,8 +37,9 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
         no weight, the classical mean. None: 0 and 15 values from 1e-3 to 1e4.
     cv : int or cross-validation splitter, default=5
         How the labelled rows are split to choose the penalty; with an int each fold
-        keeps the share of large and small labels, and there are no more folds than
-        labels of the rarer kind.
+        keeps the share of large and small labels, no group is in two, and there are no
+        more folds than labels (or groups) of the rarer kind. An iterable of splits has
+        the numbers of rows of `X`.
     cross_fit : int, cross-validation splitter or None, default=None
         Fit on the other folds of the labelled rows and correct each fold by a
         prediction that has not seen it.
@@ -66,8 +66,8 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
     fallback_ : str or None
         Why the estimate is the mean of the labels although a judge was given:
         ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"`` or
-        ``"too few labels of a kind"`` (fewer than two above or two below the middle of
-        their range); else None.
+        ``"too few labels of a kind"`` (fewer than two, or than two groups that have
+        one, above or below the middle of their range); else None.
     effective_sample_size_ : float
         How many labels alone would give a mean as precise as this one.
     labels_saved_ : float
@@ -102,6 +102,9 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
 
     .. math:: h (1 - p)^2 + (1 - h) p^2 = (h - p)^2 + h (1 - h).
 
+    The prediction is averaged over all rows, as with ``"ols"`` in `PPIMeanEstimator`,
+    where the formulas for weights and groups are.
+
     References
     ----------
     .. [1] Eyre and Madras, "Auto-Evaluation with Few Labels through Post-hoc
@@ -121,10 +124,7 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
     _parameter_constraints: dict = {
         **BasePPIMeanEstimator._parameter_constraints,
         "Cs": ["array-like", None],
-        "cv": [
-            Interval(Integral, 2, None, closed="left"),
-            HasMethods(["split", "get_n_splits"]),
-        ],
+        "cv": ["cv_object"],
     }
     _linear = False
 
@@ -140,41 +140,64 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
             raise AttributeError("C_ exists after fit.")
         return float(sum(share * model.C for share, model in self._models))
 
-    def _fit_model(self, X: np.ndarray, y: np.ndarray, pool: PoolMoments) -> Model:
+    def _fit_model(self, sample: Sample) -> Model:
         strengths = _check_strengths(self.Cs)
+        X, y, n_features = sample.scores, sample.labels, sample.scores.shape[1]
         if np.ptp(y) == 0:
-            return constant_model(X, "constant labels", y[0])
-        if is_constant(PoolMoments.of_checked(X), self._origin).all():
-            return constant_model(X, "constant judge", y.mean())
+            return constant_model(n_features, "constant labels", y[0])
+        level = float(np.average(y, weights=sample.weights))
+        if not sample.varies.any():
+            return constant_model(n_features, "constant judge", level)
         low, high = float(y.min()), float(y.max())
         share = (y - low) / (high - low)
-        rarer = min(np.sum(share >= 0.5), np.sum(share < 0.5))
-        if rarer < 2:
-            return constant_model(X, "too few labels of a kind", y.mean())
+        if _fewest_of_a_kind(share, sample.groups) < 2:
+            return constant_model(n_features, "too few labels of a kind", level)
         rows, classes, weights = _as_pairs(share)
-        folds = _folds_of_pairs(self._splits(X, share, int(rarer)), rows)
+        folds = _folds_of_pairs(self._splits(sample, share), rows)
         finite = np.where(strengths == 0, _NO_WEIGHT, strengths) / len(y)
         logistic = make_pipeline(
             StandardScaler(), _logistic_cv(Cs=np.sort(finite), cv=folds)
         )
+        pair_weights = weights * sample.shares[rows] * len(y)
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             # A weak penalty on separable labels: the curve is a step either way.
             warnings.simplefilter("ignore", ConvergenceWarning)
-            logistic.fit(X[rows], classes, logisticregressioncv__sample_weight=weights)
+            logistic.fit(
+                X[rows],
+                classes,
+                standardscaler__sample_weight=pair_weights,
+                logisticregressioncv__sample_weight=pair_weights,
+            )
         chosen = float(np.ravel(logistic[-1].C_)[0])
         strength = float(strengths[np.argmin(np.abs(finite - chosen))])
         if strength == 0:
-            model = constant_model(X, None, y.mean())
+            model = constant_model(n_features, None, level)
             model.C = 0.0
             return model
-        hat, n_weights = _leverage(logistic, X, chosen)
+        hat, n_weights = _hat_of_the_curve(logistic, sample, chosen)
         return EstimatorModel(logistic, n_weights, None, low, high, hat, strength)
 
-    def _splits(self, X: np.ndarray, share: np.ndarray, rarer: int) -> Any:
+    def _splits(self, sample: Sample, share: np.ndarray) -> Any:
         large = share >= 0.5
-        if isinstance(self.cv, Integral):
-            return StratifiedKFold(min(int(self.cv), rarer)).split(X, large)
-        return check_cv(self.cv, large, classifier=True).split(X, large)
+        if not isinstance(self.cv, Integral):
+            return split_labels(self.cv, sample, large)
+        n_folds = min(int(self.cv), _fewest_of_a_kind(share, sample.groups))
+        if sample.groups is not None:
+            return StratifiedGroupKFold(n_folds).split(
+                sample.scores, large, sample.groups
+            )
+        return StratifiedKFold(n_folds).split(sample.scores, large)
+
+
+def _fewest_of_a_kind(share: np.ndarray, groups: np.ndarray | None) -> int:
+    """Count the labels of the rarer kind, large or small, or the groups that have one.
+
+    So many folds have one of either kind to be fitted on.
+    """
+    counts = []
+    for kind in (share >= 0.5, share < 0.5):
+        counts.append(kind.sum() if groups is None else len(np.unique(groups[kind])))
+    return int(min(counts))
 
 
 def _as_pairs(share: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -199,7 +222,13 @@ def _logistic_cv(**params: Any) -> LogisticRegressionCV:
     known = inspect.signature(LogisticRegressionCV).parameters
     if "use_legacy_attributes" in known:
         params |= {"use_legacy_attributes": False, "l1_ratios": (0.0,)}
-    return LogisticRegressionCV(scoring=_negative_brier, max_iter=1000, **params)
+    return LogisticRegressionCV(
+        scoring=_negative_brier,
+        solver="newton-cholesky",
+        tol=1e-8,
+        max_iter=1000,
+        **params,
+    )
 
 
 def _negative_brier(
@@ -209,22 +238,24 @@ def _negative_brier(
     return -float(np.average(error**2, weights=sample_weight))
 
 
-def _leverage(logistic: Any, X: np.ndarray, C: float) -> tuple[np.ndarray, float]:
-    """Return the leverage in the last step of the logistic fit, and the slopes' share.
-
-    The base adds 1/n for the mean, so that much is taken off the intercept's part.
-    """
-    scaled = logistic[0].transform(X)
-    probability = logistic.predict_proba(X)[:, 1]
+def _hat_of_the_curve(logistic: Any, sample: Sample, C: float) -> tuple[Any, float]:
+    """Return the hat matrix of the last step of the fit, and the slopes' part of it."""
+    scaled = logistic[0].transform(sample.scores)
+    probability = logistic.predict_proba(sample.scores)[:, 1]
     curvature = probability * (1 - probability)
-    if curvature.sum() == 0:
-        return np.zeros(len(X)), 0.0
-    centred = scaled - np.average(scaled, axis=0, weights=curvature)
-    hessian = (centred * curvature[:, np.newaxis]).T @ centred
-    inverse = np.linalg.inv(hessian + np.eye(len(hessian)) / C)
-    slopes = curvature * np.einsum("ij,jk,ik->i", centred, inverse, centred)
-    intercept = curvature / curvature.sum() - 1 / len(X)
-    return slopes + intercept, float(slopes.sum())
+    copies = sample.shares * len(sample)
+    weights = curvature * copies
+    total = weights.sum()
+    if total == 0:
+        return None, 0.0
+    centred = scaled - np.average(scaled, axis=0, weights=weights)
+    hessian = (centred * weights[:, np.newaxis]).T @ centred
+    sizes, axes = np.linalg.eigh(hessian + np.eye(len(hessian)) / C)
+    slopes = centred @ (axes / np.sqrt(np.maximum(sizes, 1 / C)))
+    roots = np.column_stack([np.full(len(sample), 1 / np.sqrt(total)), slopes])
+    # A label moves the weights, which move a prediction by its own curvature.
+    hat = Hat(curvature[:, np.newaxis] * roots, copies[:, np.newaxis] * roots)
+    return hat, float(weights @ np.einsum("ij,ij->i", slopes, slopes))
 
 
 def _check_strengths(Cs: Any) -> np.ndarray:

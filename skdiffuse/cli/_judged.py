@@ -1,0 +1,163 @@
+"""Labels and judge scores from files: one, or one of each generator."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from skdiffuse._validation import rows_in_words
+from skdiffuse.cli import _files
+from skdiffuse.cli._answers import Judged
+
+
+@dataclass
+class Reader:
+    """Which columns hold what.
+
+    Attributes
+    ----------
+    label : str
+    judges : list of str
+    groups, weight : str or None
+    label_range : (low, high) or None
+    """
+
+    label: str
+    judges: list[str]
+    groups: str | None = None
+    weight: str | None = None
+    label_range: tuple[float, float] | None = None
+
+    def single(self, table: pl.DataFrame) -> Judged:
+        """Read the labels and judges of one file."""
+        y = _files.numbers(table, self.label, "--label", optional=True)
+        if np.isnan(y).all():
+            raise ValueError(
+                f"column {self.label!r} has no label; label some rows at random."
+            )
+        X = self._scores(table)
+        return Judged(
+            X,
+            y,
+            self.judges,
+            dict(zip(self.judges, X.T, strict=True)),
+            self._weights(table, ~np.isnan(y)),
+            self._groups(table),
+            self._range(table, y),
+        )
+
+    def pair(self, a: pl.DataFrame, b: pl.DataFrame, by: str | None) -> Judged:
+        """Read the differences of two files with the same columns."""
+        notes = []
+        if by is not None:
+            b = _matched(a, b, by)
+        elif len(a) == len(b):
+            notes.append(
+                "Row by row, the two files are taken to have the same inputs; name the "
+                "column of the inputs with --pair-by to be sure."
+            )
+        else:
+            raise ValueError(
+                f"the two files have {len(a)} and {len(b)} rows; name the column of "
+                "the inputs with --pair-by, or give files with the same rows."
+            )
+        labels = [
+            _files.numbers(t, self.label, "--label", optional=True) for t in (a, b)
+        ]
+        y = labels[0] - labels[1]
+        alone = int(np.sum(np.isnan(y)) - np.sum(np.isnan(labels).all(axis=0)))
+        if alone:
+            notes.append(f"{alone} rows have a label in one file only: not used.")
+        if np.isnan(y).all():
+            raise ValueError(
+                f"no input has a label {self.label!r} in both files; label the same "
+                "rows of both."
+            )
+        scores = [self._scores(table) for table in (a, b)]
+        # Both judges of an input, since one may be worth more than the other.
+        differences = dict(zip(self.judges, (scores[0] - scores[1]).T, strict=True))
+        return Judged(
+            np.hstack(scores),
+            y,
+            [
+                f"{name} of {which} file"
+                for which in ("the first", "the second")
+                for name in self.judges
+            ],
+            differences,
+            self._weights(a, ~np.isnan(y)),
+            self._groups(a),
+            self._range_of_differences(labels),
+            notes,
+        )
+
+    def _scores(self, table: pl.DataFrame) -> np.ndarray:
+        columns = [_files.numbers(table, name, "--judge") for name in self.judges]
+        return np.column_stack(columns)
+
+    def _weights(self, table: pl.DataFrame, labeled: np.ndarray) -> np.ndarray | None:
+        if self.weight is None:
+            return None
+        values = _files.numbers(table, self.weight, "--weight", optional=True)
+        bad = np.flatnonzero(labeled & ~(values > 0))
+        if len(bad):
+            raise ValueError(
+                f"column {self.weight!r} holds {values[bad[0]]:g} in labelled "
+                f"{rows_in_words(bad.tolist())} (counted from zero); write 1 / the "
+                "chance that the row had to be labelled."
+            )
+        return values
+
+    def _groups(self, table: pl.DataFrame) -> np.ndarray | None:
+        if self.groups is None:
+            return None
+        values = _files.as_text(_files.column(table, self.groups, "--groups"))
+        missing = values.is_null().arg_true().to_list()
+        if missing:
+            raise ValueError(
+                f"column {self.groups!r} has no group in {rows_in_words(missing)} "
+                "(counted from zero); give each row one."
+            )
+        return values.to_numpy()
+
+    def _range(self, table: pl.DataFrame, y: np.ndarray) -> tuple[float, float] | None:
+        if self.label_range is not None or not _files.has_preferences(
+            table, self.label
+        ):
+            return self.label_range
+        return (-1.0, 1.0)
+
+    def _range_of_differences(
+        self, labels: list[np.ndarray]
+    ) -> tuple[float, float] | None:
+        low, high = self.label_range or (0.0, 1.0)
+        values = np.concatenate(labels)
+        values = values[~np.isnan(values)]
+        if self.label_range is None and not np.isin(values, (0, 1)).all():
+            return None
+        return (low - high, high - low)
+
+
+def _matched(a: pl.DataFrame, b: pl.DataFrame, by: str) -> pl.DataFrame:
+    """Return the rows of b in the order of a."""
+    keys = [_files.as_text(_files.column(table, by, "--pair-by")) for table in (a, b)]
+    for which, key in zip(("first", "second"), keys, strict=True):
+        twice = key.is_duplicated().arg_true().to_list()
+        if twice:
+            raise ValueError(
+                f"column {by!r} of the {which} file has {key[twice[0]]!r} in "
+                f"{rows_in_words(twice)} (counted from zero); a key is there once."
+            )
+    places = {key: row for row, key in enumerate(keys[1])}
+    missing = [row for row, key in enumerate(keys[0]) if key not in places]
+    if missing or len(a) != len(b):
+        row = missing[0] if missing else None
+        what = (
+            f"{keys[0][row]!r} of the first file is not in the second"
+            if row is not None
+            else f"the second file has {len(b) - len(a)} rows that the first has not"
+        )
+        raise ValueError(
+            f"the files cannot be paired by {by!r}: {what}; give both the same inputs."
+        )
+    return b[[places[key] for key in keys[0]]]
