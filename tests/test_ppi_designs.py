@@ -327,6 +327,19 @@ def test_bootstrap_is_closer_to_its_level_where_labels_are_skewed():
     assert bootstrap == pytest.approx(t, abs=0.05 * (t[1] - t[0]))
 
 
+def test_differences_of_rates_have_their_range_by_themselves():
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(200) < 30, rng.integers(-1, 2, size=200), np.nan)
+    X = np.nan_to_num(y)[:, np.newaxis] + rng.normal(size=(200, 1))
+    estimator = PPIMeanEstimator().fit(X, y)
+    expected = estimator.confidence_interval(label_range=(-1, 1))
+    assert estimator.confidence_interval() == expected
+    assert estimator.confidence_interval(method="wilson") == expected
+    assert estimator.p_value(0.1) == estimator.p_value(0.1, label_range=(-1, 1))
+    few = PPIMeanEstimator().fit(X, np.where(y < 0, 0, y))
+    assert few.confidence_interval()[0] >= 0
+
+
 def test_range_of_labels_that_are_zero_and_one_changes_nothing():
     X, y = make_judged_pool(200, 30, rate=0.2, random_state=0)
     estimator = PPIMeanEstimator().fit(X, y)
@@ -348,20 +361,21 @@ def test_range_of_labels_that_are_zero_and_one_changes_nothing():
 )
 def test_range_of_differences_by_simulation(wins, losses, n_labeled):
     rng = np.random.default_rng(0)
-    held, runs, widths = {"auto": 0, "range": 0}, 400, []
+    held, runs, widths = {"t": 0, "range": 0}, 400, []
     for _ in range(runs):
         z = rng.normal(size=400)
         h = 1.0 * (z > stats.norm.isf(wins)) - (z < stats.norm.ppf(losses))
         f = z + 0.5 * rng.normal(size=400)
         y = np.where(np.arange(400) < n_labeled, h, np.nan)
         estimator = PPIMeanEstimator().fit(f[:, np.newaxis], y)
-        for name, label_range in (("auto", None), ("range", (-1, 1))):
-            low, high = estimator.confidence_interval(label_range=label_range)
-            held[name] += low <= wins - losses <= high
+        low, high = estimator.confidence_interval(method="t")
+        held["t"] += low <= wins - losses <= high
+        low, high = estimator.confidence_interval(label_range=(-1, 1))
+        held["range"] += low <= wins - losses <= high
         assert -1 <= low < high <= 1
         widths.append(high - low)
     assert within(held["range"] / runs, runs)
-    assert held["auto"] <= held["range"]
+    assert held["t"] <= held["range"]
     # Never as wide as for wins and losses alone.
     low, high = stats.binomtest(n_labeled // 2, n_labeled).proportion_ci(
         method="wilson"

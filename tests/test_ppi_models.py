@@ -258,6 +258,49 @@ def test_plugin_shrinks_by_the_precision_of_the_weight():
     assert np.isnan(estimator.alpha_)
 
 
+@pytest.mark.parametrize("name", ["ols", "plugin", "ridge fixed", "sigmoid fixed"])
+@pytest.mark.parametrize("seed", range(4))
+def test_influences_are_those_of_fits_without_the_row(name, seed):
+    n_judges = 1 + seed % 2
+    X, y = make_judged_pool(
+        400,
+        25,
+        rate=0.3,
+        judge=[0.7, 0.0][:n_judges],
+        scores="binary" if seed > 1 else "probability",
+        random_state=seed,
+    )
+    here, labels, pool = split(X, y)
+    family = {
+        **FAMILY,
+        # Chosen anew without a row, a penalty may be another one.
+        "ridge fixed": RidgePPIMeanEstimator(alphas=[0.2]),
+        "sigmoid fixed": SigmoidPPIMeanEstimator(Cs=[3.0]),
+    }
+    estimator = family[name].fit(X, y)
+    found = 25 * estimator._residual_influence
+    expected = np.empty(25)
+    for i in range(25):
+        kept = np.arange(25) != i
+        rest = np.vstack([pool, here[[i]]])
+        twin = family[name].fit(here[kept], labels[kept], pool=rest)
+        expected[i] = labels[i] - twin.predict(here[[i]])[0]
+    exact = name in ("ols", "plugin")
+    np.testing.assert_allclose(found, expected, atol=1e-6 if exact else 0.1)
+    assert found @ found == pytest.approx(expected @ expected, rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["ols", "ridge", "plugin", "sigmoid"])
+def test_a_judge_that_flags_a_single_labelled_row(name):
+    y = np.concatenate([np.ones(8), np.zeros(32), np.full(410, np.nan)])
+    X = np.zeros((450, 1))
+    X[[0, *range(40, 58)]] = 1
+    estimator = FAMILY[name].fit(X, y)
+    # The standard error of labels alone is .064.
+    assert estimator.standard_error_ == pytest.approx(0.064, abs=0.005)
+    assert abs(estimator.labels_saved_) < 5
+
+
 def test_sigmoid_chooses_by_the_brier_score():
     X, y = make_judged_pool(200, 40, judge=0.8, random_state=1)
     here, labels, pool = split(X, y)

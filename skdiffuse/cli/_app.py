@@ -290,7 +290,7 @@ def estimate(
         str | None,
         typer.Option(
             help="Column with what belongs together, such as the prompt: rows of a "
-            "group may resemble each other."
+            "group may resemble each other, and may be labelled together."
         ),
     ] = None,
     weight: Annotated[
@@ -389,6 +389,17 @@ def plan(
             raise ValueError("a pilot FILE needs --label and --judge.")
         judged = _judged.Reader(label, judge).single(_files.read_table(file))
         pilot = _answers.fit_recommended(judged)
+    if (rho is None) == (pilot is None):
+        raise ValueError(
+            "give --rho or a pilot FILE (with --label and --judge), one of them."
+        )
+    if (width is None) == (budget is None):
+        raise ValueError("give --width or --budget, one of them.")
+    if prediction_cost == 0 and pool_size is None:
+        raise ValueError(
+            "free predictions need --pool-size, the number of rows that there are; or "
+            "give --prediction-cost."
+        )
     result = plan_labels(
         rho,
         pilot=pilot,

@@ -106,6 +106,12 @@ class Reader:
                 f"{rows_in_words(bad.tolist())} (counted from zero); write 1 / the "
                 "chance that the row had to be labelled."
             )
+        if (values[labeled] <= 1).all() and (values[labeled] < 1).any():
+            raise ValueError(
+                f"column {self.weight!r} holds numbers up to "
+                f"{values[labeled].max():g}, which look like the chances themselves; "
+                "write 1 / chance."
+            )
         return values
 
     def _groups(self, table: pl.DataFrame) -> np.ndarray | None:

@@ -7,6 +7,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+_FEWEST = 10  # labels from which on something is said of the judge
 _METHODS = {
     "classical": "labels alone",
     "judge_only": "judge alone",
@@ -42,13 +43,13 @@ def estimates(console: Console, result: dict[str, Any]) -> None:
     _line(
         console,
         f"{result['n_labeled']} labelled rows, {result['n_unlabeled']} in the pool. "
-        "No label corrects the judge alone.",
+        "The judge alone is not corrected by any label and may be far off.",
     )
-    reason = result["judge_reason"]
-    if result["fallback"]:
-        _line(console, f"{reason[0].upper()}{reason[1:]}.")
-    else:
-        _line(console, f"Recommended since it errs least with few labels: {reason}.")
+    _line(
+        console,
+        "* Recommended whatever the rows say: it errs least with few labels "
+        f"(do not pick the narrowest). {_worth(result)}",
+    )
     _notes(console, result)
 
 
@@ -56,9 +57,10 @@ def plan(console: Console, result: dict[str, Any]) -> None:
     """Print how many labels and predictions to pay for."""
     _headline(
         console,
-        f"{result['n_labels']} random labels, {result['n_predictions']} predictions"
+        f"{result['n_labels']} random labels in all, {result['n_predictions']} "
+        "predictions"
         if result["feasible"]
-        else "Not to be had.",
+        else "Not feasible.",
     )
     console.print(f"  {result['reason']}")
     console.print(f"  cost: {result['cost']:.6g}")
@@ -68,9 +70,10 @@ def plan(console: Console, result: dict[str, Any]) -> None:
         if result["effective_sample_size"]
         else "  nothing can be said from so little"
     )
-    console.print(
-        f"  assumed: correlation {result['rho']:.3g} of judge and label, standard "
-        f"deviation {result['spread']:.3g} of the labels"
+    _line(
+        console,
+        f"assumed: correlation {result['rho']:.3g} of judge and label, standard "
+        f"deviation {result['spread']:.3g} of the labels",
     )
 
 
@@ -102,8 +105,21 @@ def demo(console: Console, result: dict[str, Any]) -> None:
         f"  {accuracy['n_labeled']} captions labelled, {accuracy['n_unlabeled']} only "
         "judged by a classifier."
     )
-    console.print(f"  The truth: {result['truth']:.3f}")
+    console.print(f"  The truth: {result['truth']:.3f}   (* recommended)")
     _notes(console, accuracy)
+
+
+def _worth(result: dict[str, Any]) -> str:
+    """Say what the judge is worth."""
+    reason = result["judge_reason"]
+    if result["fallback"] or result["n_labeled"] < _FEWEST:
+        return f"{reason[0].upper()}{reason[1:]}." if result["fallback"] else ""
+    saved = round(result["labels_saved"])
+    if saved <= 0:
+        return "Here the judge does not help: the labels alone are as good."
+    return (
+        f"The judge is worth {saved} more labels that would be drawn in the same way."
+    )
 
 
 def _headline(console: Console, text: str) -> None:
@@ -140,11 +156,13 @@ def _table(result: dict[str, Any]) -> Table:
         if "judge" in row:
             name += f" ({row['judge']})"
         worth = row.get("effective_sample_size")
+        # A few labels say nothing of how well a judge predicts them.
+        told = worth is not None and result["n_labeled"] >= _FEWEST
         table.add_row(
-            Text(name + (" (recommended)" if recommended else "")),
+            Text(name + (" *" if recommended else "")),
             f"{row['mean']:.4g}",
             f"{row['low']:.4g} to {row['high']:.4g}",
-            "" if worth is None else f"{worth:.0f}",
+            f"{worth:.0f}" if told else "-",
             style="bold" if recommended else None,
         )
     return table

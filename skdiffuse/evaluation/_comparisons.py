@@ -19,7 +19,7 @@ from skdiffuse.evaluation._run import (
     summarise,
     three,
 )
-from skdiffuse.metrics import success, winner, winning_distance
+from skdiffuse.metrics import sign_of_sum, winner, winning_distance
 
 
 def success_curve(
@@ -332,16 +332,18 @@ def _curve_of_pair(
     for X, outcomes, seed in draws:
         feasible = [budget for budget in budgets if budget <= len(X)]
         truths = {judge: winning_distance(y) for judge, y in outcomes.items()}
+        winners = {judge: winner(y) for judge, y in outcomes.items()}
         for name, select in _fitted(selectors, X, max(feasible, default=1), seed):
             for budget in feasible:
                 rows = select(budget)
                 for judge, y in outcomes.items():
-                    ahead = np.sign(truths[judge]) or 1.0
-                    bias = ahead * (winning_distance(y[rows]) - truths[judge])
+                    ahead = winners[judge]
+                    distance = y[rows].mean() - truths[judge]
+                    bias = (ahead or 1) * distance
                     total = totals.setdefault((judge, name, budget), Total())
                     total.add(
                         n_judged=len(rows),
-                        success=success(winner(y[rows]), y),
+                        success=(1 + sign_of_sum(y[rows]) * ahead) / 2,
                         bias=bias,
                         distance=abs(truths[judge]),
                     )

@@ -245,12 +245,13 @@ class BasePPIMeanEstimator(
         )
         self._shares = shares = sample.shares
         self._values = np.empty(len(sample))
-        self._hat = hat_of_the_mean(shares)
+        self._hat, self._left_out = hat_of_the_mean(shares), None
         folds = self._folds_of(sample)
         if folds is None:
             model = self._fit_model(sample)
             self._values[:] = model.values(sample.scores)
-            self._hat = model.hat(sample.scores, shares)
+            self._hat = model.training_hat or self._hat
+            self._left_out = model.left_out
             self._n_weights = model.n_weights
             models = [(1.0, model)]
         else:

@@ -54,15 +54,17 @@ class InferenceMixin(SpreadMixin):
             rows (or groups) again and again; wider than ``"t"``, and closer to its
             level where labels are skewed, such as counts.
             ``"wilson"`` takes the score interval of a rate, for labels that are all 0
-            or 1, or in `label_range`; it stays in that range and never has zero width.
-            ``"auto"`` is ``"wilson"`` for such labels and ``"t"`` for all others.
+            or 1, or all -1, 0 or 1 (differences of two rates), or in `label_range`; it
+            stays in that range and never has zero width. ``"auto"`` is ``"wilson"``
+            for such labels and ``"t"`` for all others.
         alternative : {"two-sided", "less", "greater"}, default="two-sided"
             ``"greater"`` gives a lower bound alone, ``"less"`` an upper one; the open
             end is infinite (that of the range for ``"wilson"``).
         label_range : (low, high), default=None
-            The least and the greatest value that a label can have, seen or not: (-1,
-            1) for differences of two rates, (1, 5) for grades. Give it where most
-            labels are equal, or all that were seen are 0 or 1 by chance.
+            The least and the greatest value that a label can have, seen or not: (1, 5)
+            for grades, (-1, 1) for differences of two rates, of which those seen may
+            be 0 or 1 by chance. Give it where most labels are equal; elsewhere
+            ``"t"`` is narrower.
         random_state : int, RandomState instance or None, default=0
             Seed of ``"bootstrap"``.
 
@@ -76,8 +78,7 @@ class InferenceMixin(SpreadMixin):
         ValueError
             If an argument is out of its range; if there is a single label, or a
             single group of them, and the method is not ``"wilson"``; if ``"wilson"``
-            meets a label that is neither 0 nor 1 without a `label_range`; or if a
-            label is out of that.
+            meets other labels without a `label_range`; or if a label is out of that.
 
         Notes
         -----
@@ -233,16 +234,14 @@ class InferenceMixin(SpreadMixin):
             caller_name=caller,
         )
         low, high = self._check_range(label_range)
-        binary = np.isin(self._labels, (0, 1))
-        bounded = label_range is not None or binary.all()
         if method == "auto":
-            method = "wilson" if bounded else "t"
-        if method == "wilson" and not bounded:
-            value = self._labels[~binary][0]
+            method = "t" if np.isnan(low) else "wilson"
+        if method == "wilson" and np.isnan(low):
+            value = self._labels[~np.isin(self._labels, (-1, 0, 1))][0]
             raise ValueError(
-                f"method='wilson' needs labels 0 and 1, but y holds {value:g}; give "
-                "label_range, the least and the greatest value of a label, or "
-                "method='t'."
+                f"method='wilson' needs labels 0 and 1, or -1, 0 and 1, but y holds "
+                f"{value:g}; give label_range, the least and the greatest value of a "
+                "label, or method='t'."
             )
         if method != "wilson" and self.n_labeled_ < 2:
             raise ValueError(
@@ -257,8 +256,12 @@ class InferenceMixin(SpreadMixin):
         return method, (low, high)
 
     def _check_range(self, label_range: Any) -> tuple[float, float]:
+        """Return the range of the labels, or what can be told from them, or NaN."""
         if label_range is None:
-            return 0.0, 1.0
+            for low in (0.0, -1.0):
+                if np.isin(self._labels, (low, 0, 1)).all():
+                    return low, 1.0
+            return math.nan, math.nan
         try:
             low, high = (float(end) for end in label_range)
         except (TypeError, ValueError, OverflowError):

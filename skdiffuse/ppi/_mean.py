@@ -10,7 +10,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from skdiffuse._validation import rows_in_words
 from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model
-from skdiffuse.ppi._models import EstimatorModel, LinearModel, Model
+from skdiffuse.ppi._models import EstimatorModel, LinearModel, Model, linear_hat
 from skdiffuse.ppi._sample import Sample
 
 
@@ -213,7 +213,8 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
             weights = np.clip(weights, 0, 1)
         if not ols:
             return LinearModel(weights)
-        return LinearModel(weights, rank, centre=sample.mean, roots=roots)
+        hat = linear_hat(sample.scores - sample.mean, roots, sample.shares)
+        return LinearModel(weights, rank, training_hat=hat)
 
     def _fit_regressor(self, sample: Sample) -> Model:
         X, y = sample.scores, sample.labels

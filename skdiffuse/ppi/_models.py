@@ -1,6 +1,6 @@
 """What predicts a label from judge scores, once it is fitted."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,7 +13,7 @@ class Hat:
     Attributes
     ----------
     left, right : ndarray of shape (n_training_rows, n_columns)
-        ``right.T @ left`` is symmetric.
+        Row i of `left` with row j of `right`: how much label j draws prediction i.
     """
 
     left: np.ndarray
@@ -33,16 +33,21 @@ class Model(Protocol):
         Degrees of freedom that the fit took from the labelled rows, beside the mean.
     fallback : str or None
         Why g is constant although a judge was given.
+    training_hat : Hat or None
+        Of the training rows, the mean included; None if it is not known, or if nothing
+        was fitted.
+    left_out : ndarray of shape (n_training_rows,) or None
+        Residuals of rows (or groups) that were left out of the fit and of the mean,
+        where these are known otherwise than by the hat matrix.
     """
 
     n_weights: float
     fallback: str | None
+    training_hat: "Hat | None"
+    left_out: np.ndarray | None
 
     def values(self, X: np.ndarray) -> np.ndarray:
         """Return g of judge scores."""
-
-    def hat(self, X: np.ndarray, shares: np.ndarray) -> Hat:
-        """Return the hat matrix of the fit and the mean, for the training rows."""
 
 
 @dataclass
@@ -54,11 +59,8 @@ class LinearModel:
     weights : ndarray of shape (n_features,)
     n_weights : float
     fallback : str or None
-    centre : ndarray of shape (n_features,) or None
-        Mean of the training rows.
-    roots : ndarray of shape (n_features, rank) or None
-        A root of the inverse covariance (with penalty) that the weights were fitted
-        with; None where they were not fitted.
+    training_hat : Hat or None
+    left_out : ndarray of shape (n_training_rows,) or None
     alpha : float
         The penalty chosen, if one was.
     level : float
@@ -69,9 +71,10 @@ class LinearModel:
 
     weights: np.ndarray
     n_weights: float = 0.0
+    _: KW_ONLY
     fallback: str | None = None
-    centre: np.ndarray | None = field(default=None, repr=False)
-    roots: np.ndarray | None = field(default=None, repr=False)
+    training_hat: Hat | None = field(default=None, repr=False)
+    left_out: np.ndarray | None = field(default=None, repr=False)
     alpha: float = float("nan")
     level: float = 0.0
     C: float = float("nan")
@@ -79,13 +82,6 @@ class LinearModel:
     def values(self, X: np.ndarray) -> np.ndarray:
         """Return the weighted sums."""
         return X @ self.weights + self.level
-
-    def hat(self, X: np.ndarray, shares: np.ndarray) -> Hat:
-        """Return the hat matrix of the fit and the mean, for the training rows."""
-        if self.roots is None:
-            return hat_of_the_mean(shares)
-        roots = np.column_stack([np.ones(len(X)), (X - self.centre) @ self.roots])
-        return Hat(roots, roots * shares[:, np.newaxis])
 
 
 @dataclass
@@ -101,17 +97,19 @@ class EstimatorModel:
     low, high : float
         The labels that the two classes of a classifier stand for.
     training_hat : Hat or None
-        Where it is known.
+    left_out : ndarray of shape (n_training_rows,) or None
     C : float
         The inverse penalty chosen, if one was.
     """
 
     estimator: Any
     n_weights: float = 0.0
+    _: KW_ONLY
     fallback: str | None = None
     low: float = 0.0
     high: float = 1.0
     training_hat: Hat | None = field(default=None, repr=False)
+    left_out: np.ndarray | None = None
     C: float = float("nan")
 
     def values(self, X: np.ndarray) -> np.ndarray:
@@ -123,9 +121,21 @@ class EstimatorModel:
             return self.low + (self.high - self.low) * probability
         return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(len(X))
 
-    def hat(self, X: np.ndarray, shares: np.ndarray) -> Hat:
-        """Return the hat matrix of the training rows; of the mean if it is unknown."""
-        return self.training_hat or hat_of_the_mean(shares)
+
+def linear_hat(centred: np.ndarray, roots: np.ndarray, shares: np.ndarray) -> Hat:
+    """Return the hat matrix of a linear fit.
+
+    Parameters
+    ----------
+    centred : ndarray of shape (n_training_rows, n_features)
+        Scores less their mean.
+    roots : ndarray of shape (n_features, rank)
+        A root of the inverse covariance (with penalty) of the fit.
+    shares : ndarray of shape (n_training_rows,)
+        Weights of the rows, of sum one.
+    """
+    left = np.column_stack([np.ones(len(centred)), centred @ roots])
+    return Hat(left, left * shares[:, np.newaxis])
 
 
 def hat_of_the_mean(shares: np.ndarray) -> Hat:

@@ -9,8 +9,8 @@ from sklearn.metrics import make_scorer, mean_squared_error
 from sklearn.utils._param_validation import StrOptions
 
 from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, split_labels
-from skdiffuse.ppi._mean import solve
-from skdiffuse.ppi._models import LinearModel, Model
+from skdiffuse.ppi._models import LinearModel, Model, linear_hat
+from skdiffuse.ppi._plugin import Moments, left_out_residuals
 from skdiffuse.ppi._sample import Sample
 
 ALPHAS = (*np.logspace(-4, 3, 15).tolist(), np.inf)
@@ -22,10 +22,6 @@ _LEAST = 1e-10
 
 # Groups are left out in at most so many folds: each costs a fit for every penalty.
 _MOST_FOLDS = 10
-
-# The covariance of all rows counts like so many labelled rows in the plug-in: few
-# labelled rows say little of it.
-_POOL_WEIGHT = 2
 
 
 class RidgePPIMeanEstimator(BasePPIMeanEstimator):
@@ -196,7 +192,8 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
         inverse = 1 / np.maximum(sizes + alpha, 1e-12 * sizes[-1])
         roots[varies] = axes * np.sqrt(inverse) / scale[:, np.newaxis]
         n_weights = float(np.maximum(sizes, 0) @ inverse)
-        return LinearModel(weights, n_weights, None, mean, roots, alpha)
+        hat = linear_hat(sample.scores - mean, roots, sample.shares)
+        return LinearModel(weights, n_weights, training_hat=hat, alpha=alpha)
 
     def _choose(
         self, sample: Sample, X: np.ndarray, y: np.ndarray, penalties: np.ndarray
@@ -215,25 +212,16 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
 
 
 def _shrunk_by_precision(sample: Sample) -> LinearModel:
-    """Shrink the unpenalised weights by 1 - 1/F, where F exceeds 1."""
-    n, varies = len(sample), sample.varies
-    n_features = sample.scores.shape[1]
+    """Shrink the unpenalised weights by their own precision."""
     here = sample.covariance
     everywhere = sample.everything().covariance() if sample.pool.count else here
-    scatter = (n * here + _POOL_WEIGHT * everywhere) / (n + _POOL_WEIGHT)
-    weights, roots = solve(scatter, sample.covariance_with_labels(), varies)
-    rank = roots.shape[1]
-    if sample.too_few_for(rank):
-        return constant_model(n_features, "too few labels")
-    deviations = sample.labels - np.average(sample.labels, weights=sample.weights)
-    residuals = deviations - (sample.scores - sample.mean) @ weights
-    residual = float(sample.shares @ residuals**2) * n / max(n - 1 - rank, 1)
-    # The variance of the weights, and their size, in units of the scatter.
-    noise = residual * float(np.einsum("ij,ik,kj->", roots, here, roots)) / n
-    explained = float(weights @ scatter @ weights)
-    factor = max(0.0, 1 - noise / explained) if explained > 0 else 0.0
-    # The factor depends on each label too, so a row has the leverage of the full fit.
-    return LinearModel(factor * weights, rank, centre=sample.mean, roots=roots)
+    largest = np.maximum(np.diag(here), np.diag(everywhere))
+    largest = np.where(sample.varies, largest, np.inf)
+    weights, rank = Moments.of(sample).shrunk_weights(everywhere, largest)
+    if sample.too_few_for(rank[0]):
+        return constant_model(len(here), "too few labels")
+    left_out = left_out_residuals(sample, everywhere, largest)
+    return LinearModel(weights[0], float(rank[0]), left_out=left_out)
 
 
 def _check_penalties(alphas: Any) -> np.ndarray:

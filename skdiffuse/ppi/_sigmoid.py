@@ -175,7 +175,9 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
             model.C = 0.0
             return model
         hat, n_weights = _hat_of_the_curve(logistic, sample, chosen)
-        return EstimatorModel(logistic, n_weights, None, low, high, hat, strength)
+        return EstimatorModel(
+            logistic, n_weights, low=low, high=high, training_hat=hat, C=strength
+        )
 
     def _splits(self, sample: Sample, share: np.ndarray) -> Any:
         large = share >= 0.5

@@ -33,6 +33,7 @@ class SpreadMixin:
     _weights: np.ndarray | None
     _groups: Any
     _hat: Hat
+    _left_out: np.ndarray | None
     _n_weights: float
     _pool_comoment: float
     _group_pool: np.ndarray
@@ -47,7 +48,10 @@ class SpreadMixin:
         share = self._g_share
         self._plain_influence = self._influence(deviations - share * values, None)
         self._label_influence = self._influence(deviations, alone)
-        self._residual_influence = self._influence(residuals, self._hat)
+        if self._left_out is None:
+            self._residual_influence = self._influence(residuals, self._hat)
+        else:
+            self._residual_influence = self._influence(self._left_out, None)
         self._left_out_influence = (1 - share) * self._label_influence
         self._left_out_influence += share * self._residual_influence
 
