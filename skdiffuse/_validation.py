@@ -76,6 +76,11 @@ def check_labels(y: Any) -> np.ndarray:
         )
     except OverflowError as error:
         raise ValueError("y holds an integer that no float can hold.") from error
+    except TypeError as error:
+        raise ValueError(
+            f"y holds something else than numbers ({error}); leave NaN or None where a "
+            "row has no label."
+        ) from error
     except ValueError as error:
         if "could not convert" not in str(error):
             raise
@@ -110,14 +115,19 @@ def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
     ValueError
         If they are no such weights, or none is positive.
     """
-    weights = check_array(
-        weights,
-        ensure_2d=False,
-        dtype=np.float64,
-        ensure_all_finite=False,
-        input_name="sample_weight",
-    )
-    weights = column_or_1d(weights)
+    try:
+        weights = check_array(
+            weights,
+            ensure_2d=False,
+            dtype=np.float64,
+            ensure_all_finite=False,
+            input_name="sample_weight",
+        )
+        weights = column_or_1d(weights)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(
+            f"sample_weight is no array of numbers ({error}); give one a row."
+        ) from error
     if len(weights) != len(labeled):
         raise ValueError(
             f"sample_weight has {len(weights)} values, but X has {len(labeled)} rows; "

@@ -444,7 +444,8 @@ def test_estimate_with_groups_and_weights_is_that_of_the_library(run, tmp_path):
         ({"weight": -1.0}, ("--weight", "weight"), "'weight' holds -1 in labelled row"),
         ({"weight": None}, ("--weight", "weight"), "'weight' holds nan in labelled"),
         ({"weight": "x"}, ("--weight", "weight"), "'weight' holds 'x' in row"),
-        ({"prompt": None}, ("--groups", "prompt"), "'prompt' has no group in row"),
+        ({"prompt": None}, ("--groups", "prompt"), "(--groups) is empty in rows 0, 1"),
+        ({"prompt": " "}, ("--groups", "prompt"), "(--groups) is empty in rows 0, 1"),
         ({}, ("--groups", "task"), "there is no column 'task'"),
         ({}, ("--pair-by", "prompt"), "--pair-by needs the second file"),
         ({}, ("--label-range", "1", "0"), "label_range=(1.0, 0.0)"),
@@ -523,6 +524,33 @@ def test_paired_files_give_the_mean_of_the_differences(run, tmp_path):
     assert "judge alone (judge)" in text
     by_place = json.loads(run(*paired[:-2], "--json")[1])
     assert "--pair-by" in by_place["notes"][0]
+
+
+def test_range_of_paired_labels_is_that_of_their_kind(run, tmp_path):
+    def ends(labels_a, labels_b, *options):
+        for name, labels in (("a", labels_a), ("b", labels_b)):
+            lines = [f"{label},{0.1 * i}" for i, label in enumerate(labels)]
+            text = "v,j\n" + "\n".join(lines + [",0.5"] * 20) + "\n"
+            (tmp_path / f"{name}.csv").write_text(text)
+        code, out, err = run(
+            *("estimate", tmp_path / "a.csv", "--paired-with", tmp_path / "b.csv"),
+            *("--label", "v", "--judge", "j", "--json", *options),
+        )
+        if code:
+            return err
+        row = json.loads(out)["estimates"][0]
+        return row["low"], row["high"]
+
+    a, b = [1, 0, 1, 1, 0, 1, 0, 1], [0, 0, 1, 0, 0, 1, 1, 0]
+    rates = ends(a, b)
+    words = ["tie", "A"]
+    votes = ends([words[i] for i in a], [words[i] for i in b])
+    assert votes[1] - votes[0] > rates[1] - rates[0]
+    grades = ends([4 + i for i in a], [4 + i for i in b])
+    wide = ends([4 + i for i in a], [4 + i for i in b], "--label-range", 1, 5)
+    assert wide[1] - wide[0] > grades[1] - grades[0]
+    assert grades != pytest.approx(rates)
+    assert "holds 5" in ends([5] * 8, [5] * 8, "--label-range", 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -349,8 +349,8 @@ def test_wilson_leaves_each_row_out():
     estimator = PPIMeanEstimator().fit(X, y)
     # 88 of the 100 rows are the pool.
     rest = np.sum((0.12 * deviations + 0.88 * residuals) ** 2) + 2
-    pool = 0.88**2 * (X[~labeled] @ estimator.lambda_).var() / 88
-    design = (rest + 144 * pool) / (np.sum(deviations**2) + 2)
+    pool = 0.88**2 * (X @ estimator.lambda_).var(ddof=1) / 88
+    design = (rest + 12**3 / 11 * pool) / (np.sum(deviations**2) + 2)
     assert estimator.effective_sample_size_ == pytest.approx(12 / design)
     rate = estimator.mean_
     low, high = estimator.confidence_interval()

@@ -406,7 +406,9 @@ def test_cross_fit_from_the_definition(seed, n_folds):
     mean = share * (g_pool.mean() + residuals.mean()) + (1 - share) * labels.mean()
     assert estimator.mean_ == pytest.approx(mean)
     together = share * residuals + (1 - share) * labels
-    expected = share**2 * g_pool.var(ddof=1) / 43 + together.var(ddof=1) / 17
+    # The variance of g is that over all rows, the labelled ones out of their fold.
+    g = np.concatenate([g_pool, labels - residuals])
+    expected = share**2 * g.var(ddof=1) / 43 + together.var(ddof=1) / 17
     assert estimator.standard_error_**2 == pytest.approx(expected)
     folds = KFold(n_folds, shuffle=True, random_state=0)
     assert np.isfinite(PPIMeanEstimator(cross_fit=folds).fit(X, y).mean_)

@@ -33,6 +33,8 @@ class Judged:
     label_range : (low, high) or None
     notes : list of str
         What was noticed in reading.
+    paired : bool
+        Whether the labels are differences.
     """
 
     scores: np.ndarray
@@ -43,6 +45,7 @@ class Judged:
     groups: np.ndarray | None = None
     label_range: tuple[float, float] | None = None
     notes: list[str] = field(default_factory=list)
+    paired: bool = False
 
 
 def name_of(sign: int) -> str | None:
@@ -153,8 +156,12 @@ def estimates(judged: Judged, confidence_level: float) -> dict[str, Any]:
     }
     results = []
     for name, estimator in fitted.items():
+        # Differences of grades may all be -1, 0 or 1 by chance.
+        unknown = judged.paired and judged.label_range is None
         low, high = estimator.confidence_interval(
-            confidence_level, label_range=judged.label_range
+            confidence_level,
+            method="t" if unknown else "auto",
+            label_range=judged.label_range,
         )
         results.append(
             {

@@ -304,7 +304,7 @@ def estimate(
         Path | None,
         typer.Option(
             help="A second file of another generator on the same inputs: estimate by "
-            "how much the first is ahead."
+            "how much the first is ahead. Groups and weights are those of the first."
         ),
     ] = None,
     pair_by: Annotated[

@@ -130,7 +130,7 @@ def numbers(
         values = np.array([_number(text) for text in series.to_list()])
     else:
         raise ValueError(f"column {name!r} holds {series.dtype} instead of numbers.")
-    empty = _is_empty(series)
+    empty = is_empty(series)
     bad = np.flatnonzero(~np.isfinite(values) & ~(empty if optional else False))
     if len(bad) == 0:
         return values
@@ -174,7 +174,7 @@ def preferences(
     )
     bad = np.flatnonzero(~(np.abs(values) <= 1))
     if len(bad):
-        empty = _is_empty(series)
+        empty = is_empty(series)
         what = "nothing" if empty[bad[0]] else repr(series[int(bad[0])])
         raise ValueError(
             f"column {name!r} holds {what} in {rows_in_words(rows[bad].tolist())} "
@@ -198,7 +198,7 @@ def _reason(path: Path, error: Exception) -> str:
     return text.splitlines()[0].rstrip(".") if text else type(error).__name__
 
 
-def _is_empty(series: pl.Series) -> np.ndarray:
+def is_empty(series: pl.Series) -> np.ndarray:
     """Tell where a cell holds nothing: null, NaN, blanks, or the word nan."""
     if series.dtype == pl.String:
         cells = series.fill_null("").str.strip_chars().str.to_lowercase()

@@ -87,8 +87,9 @@ class Reader:
             differences,
             self._weights(a, ~np.isnan(y)),
             self._groups(a),
-            self._range_of_differences(labels),
+            self._range_of_differences((a, b), labels),
             notes,
+            paired=True,
         )
 
     def _scores(self, table: pl.DataFrame) -> np.ndarray:
@@ -117,14 +118,7 @@ class Reader:
     def _groups(self, table: pl.DataFrame) -> np.ndarray | None:
         if self.groups is None:
             return None
-        values = _files.as_text(_files.column(table, self.groups, "--groups"))
-        missing = values.is_null().arg_true().to_list()
-        if missing:
-            raise ValueError(
-                f"column {self.groups!r} has no group in {rows_in_words(missing)} "
-                "(counted from zero); give each row one."
-            )
-        return values.to_numpy()
+        return _names(table, self.groups, "--groups").to_numpy()
 
     def _range(self, table: pl.DataFrame, y: np.ndarray) -> tuple[float, float] | None:
         if self.label_range is not None or not _files.has_preferences(
@@ -134,19 +128,42 @@ class Reader:
         return (-1.0, 1.0)
 
     def _range_of_differences(
-        self, labels: list[np.ndarray]
+        self, tables: tuple[pl.DataFrame, pl.DataFrame], labels: list[np.ndarray]
     ) -> tuple[float, float] | None:
-        low, high = self.label_range or (0.0, 1.0)
         values = np.concatenate(labels)
         values = values[~np.isnan(values)]
-        if self.label_range is None and not np.isin(values, (0, 1)).all():
+        if self.label_range is not None:
+            low, high = self.label_range
+            outside = values[(values < low) | (values > high)]
+            if len(outside):
+                raise ValueError(
+                    f"--label-range {low:g} {high:g}, but column {self.label!r} holds "
+                    f"{outside[0]:g}; it is the range of the labels of each file."
+                )
+        elif any(_files.has_preferences(table, self.label) for table in tables):
+            low, high = -1.0, 1.0
+        elif np.isin(values, (0, 1)).all():
+            low, high = 0.0, 1.0
+        else:
             return None
         return (low - high, high - low)
 
 
+def _names(table: pl.DataFrame, name: str, option: str) -> pl.Series:
+    """Return a column of names as text; each row has one."""
+    series = _files.column(table, name, option)
+    missing = np.flatnonzero(_files.is_empty(series)).tolist()
+    if missing:
+        raise ValueError(
+            f"column {name!r} ({option}) is empty in {rows_in_words(missing)} (counted "
+            "from zero); give each row a name there."
+        )
+    return _files.as_text(series)
+
+
 def _matched(a: pl.DataFrame, b: pl.DataFrame, by: str) -> pl.DataFrame:
     """Return the rows of b in the order of a."""
-    keys = [_files.as_text(_files.column(table, by, "--pair-by")) for table in (a, b)]
+    keys = [_names(table, by, "--pair-by") for table in (a, b)]
     for which, key in zip(("first", "second"), keys, strict=True):
         twice = key.is_duplicated().arg_true().to_list()
         if twice:

@@ -90,7 +90,8 @@ class BasePPIMeanEstimator(
             1 / inclusion probability of each labelled row, up to a factor: how many
             rows it stands for. Values of unlabelled rows are not read. The estimate is
             then the mean of these very rows, those of `pool` included. A labelled row
-            of weight 0 is left out.
+            with less than 1e-12 of the largest weight is left out. Without any other
+            rows the weights are those of a sample from elsewhere.
         groups : array-like of shape (n_samples,), default=None
             What belongs together, such as the prompt of a row: numbers or words. Rows
             of a group may resemble each other; groups are independent. Rows of `pool`
@@ -115,8 +116,8 @@ class BasePPIMeanEstimator(
         before = dict(vars(self))
         try:
             self._fit(X, y, pool, sample_weight, groups)
-        except Exception:
-            # A failed fit leaves the estimator as it was.
+        except BaseException:
+            # A failed fit, or one that was interrupted, leaves it as it was.
             self.__dict__.clear()
             self.__dict__.update(before)
             raise
@@ -243,7 +244,8 @@ class BasePPIMeanEstimator(
             self._origin,
             self._rows,
         )
-        self._shares = shares = sample.shares
+        self._shares, self._n_groups = sample.shares, sample.n_groups
+        shares = self._shares
         self._values = np.empty(len(sample))
         self._hat, self._left_out = hat_of_the_mean(shares), None
         folds = self._folds_of(sample)
@@ -305,6 +307,10 @@ class BasePPIMeanEstimator(
             # Without a pool the labelled rows stand for it.
             self._g_share = 0.0
             self.fallback_ = "no unlabelled rows"
+        elif weights is None and self._n_pool_parts() < _fewest_parts(self._groups):
+            # So few say nothing of how the pool's mean of g varies.
+            self._g_share = 0.0
+            self.fallback_ = "too few groups in the pool"
         step = self._pool_value - here if others else 0.0
         self.mean_ = float(self.classical_mean_ + self._g_share * step)
         self._prepare_inference(deviations, self._values - here)
@@ -462,6 +468,10 @@ def constant_model(
     return LinearModel(np.zeros(n_features), fallback=fallback, level=level)
 
 
+def _fewest_parts(groups: np.ndarray | None) -> int:
+    return 1 if groups is None else 5
+
+
 def split_labels(cv: Any, sample: Sample, classes: Any = None) -> Any:
     """Split the labelled rows; no group is on both sides.
 
@@ -485,12 +495,26 @@ def split_labels(cv: Any, sample: Sample, classes: Any = None) -> Any:
         else:
             cv = GroupKFold(n_folds)
     if not hasattr(cv, "split"):
-        return [
-            tuple(np.flatnonzero(np.isin(sample.rows, side)) for side in split)
-            for split in cv
-        ]
+        return [_split_by_number(split, sample.rows) for split in cv]
     targets = sample.labels if classes is None else classes
     return cv.split(sample.scores, targets, sample.groups)
+
+
+def _split_by_number(split: Any, rows: np.ndarray) -> tuple[np.ndarray, ...]:
+    """Turn row numbers of X, or masks, into places among the labelled rows."""
+    places = []
+    for name, side in zip(("training", "test"), split, strict=True):
+        numbers = np.asarray(side)
+        if numbers.dtype == bool:
+            numbers = np.flatnonzero(numbers)
+        places.append(np.flatnonzero(np.isin(rows, numbers)))
+        if len(numbers) == 0 or numbers.min() < 0 or len(places[-1]) == 0:
+            raise ValueError(
+                f"a split of cv (or cross_fit) has no labelled row of X in its {name} "
+                "part; its numbers are those of rows of X from 0 on. LabeledKFold "
+                "splits the labelled rows."
+            )
+    return tuple(places)
 
 
 def _check_same_length(X: np.ndarray, y: np.ndarray) -> None:

@@ -26,6 +26,7 @@ from skdiffuse.ppi._intervals import (
 )
 from skdiffuse.ppi._spread import SpreadMixin, sum_of_squares
 
+_LARGEST_RANGE = 1e150  # whose square is a float
 METHODS = ("auto", "normal", "t", "bootstrap", "wilson")
 
 
@@ -51,8 +52,8 @@ class InferenceMixin(SpreadMixin):
             ``"normal"`` takes the normal distribution and variances with ddof 0, as
             most PPI software does; too narrow below some hundred labels. ``"t"``
             takes Student's t and `standard_error_`. ``"bootstrap"`` draws the labelled
-            rows (or groups) again and again; wider than ``"t"``, and closer to its
-            level where labels are skewed, such as counts.
+            rows (or groups) again and again; for skewed labels of equal weight, such
+            as counts, it is wider than ``"t"`` and closer to its level.
             ``"wilson"`` takes the score interval of a rate, for labels that are all 0
             or 1, or all -1, 0 or 1 (differences of two rates), or in `label_range`; it
             stays in that range and never has zero width. ``"auto"`` is ``"wilson"``
@@ -90,13 +91,16 @@ class InferenceMixin(SpreadMixin):
         inclusion probability, and n in the degrees of freedom is 1 / sum a_i²; the
         pool's part is zero, since its mean is that of all rows. With groups the
         residuals of a whole group are left out and added up before they are squared,
-        G groups have G - 1 degrees of freedom, and pi_i is not used.
+        G groups of equal weight have G - 1 degrees of freedom (others fewer, as with
+        weights), and pi_i is not used. The variance of g in the pool is that over all
+        rows, with groups that of the pool's groups.
 
         ``"bootstrap"`` is studentised [2]_: 9,999 samples are drawn from the parts
         that the labelled rows (or groups) have in the estimate, each left out of its
         own fit, with normal noise for the pool, and the error of each is divided by
         its own standard error. The labels' part of that is held above 1 / n of its
-        value here, since a small sample may be of equal rows.
+        value here, since a small sample may be of equal rows. Levels beyond .9998 need
+        more samples than that.
 
         ``"wilson"`` is the score interval [1]_ at `mean_` with the effective sample
         size ``n / d``. The design effect d is the variance of the estimate relative
@@ -104,7 +108,7 @@ class InferenceMixin(SpreadMixin):
         deviations of the labels from their mean, S_r that of their residuals, and v
         the variance of the pool's mean of g, ::
 
-            d = (S_r + n² v + 2) / (S + 2)
+            d = (S_r + n³ / (n - 1) v + 2) / (S + 2)
 
         With weights or groups, d is multiplied by the design effect of the labels'
         mean itself. Labels in a `label_range` are scaled to [0, 1], and d is
@@ -266,12 +270,15 @@ class InferenceMixin(SpreadMixin):
             low, high = (float(end) for end in label_range)
         except (TypeError, ValueError, OverflowError):
             low = high = math.nan
-        if not -math.inf < low < high < math.inf:
+        if not (low < high and high - low < _LARGEST_RANGE):
             raise ValueError(
                 f"label_range={label_range!r} must be two finite numbers, the smaller "
                 "first: what a label can be."
             )
-        outside = self._labels[(self._labels < low) | (self._labels > high)]
+        # A label of 0.7 in single precision is not quite 0.7.
+        slack = 1e-6 * (high - low)
+        beyond = (self._labels < low - slack) | (self._labels > high + slack)
+        outside = self._labels[beyond]
         if len(outside):
             raise ValueError(
                 f"label_range=({low:g}, {high:g}), but y holds {outside[0]:g}; give "
@@ -286,7 +293,7 @@ class InferenceMixin(SpreadMixin):
         total = self._total_variance(influence, left_out=True)
         n = self._n_parts
         pool = max(total - float(sum_of_squares(influence)) * (n - 1) / n, 0.0)
-        errors = studentised_errors(influence, pool, rng)
+        errors = studentised_errors(influence, pool, self._n_equal_parts(), rng)
         return self.mean_ - math.sqrt(total) * errors[::-1]
 
 

@@ -54,7 +54,10 @@ def wilson_interval(
 
 
 def studentised_errors(
-    influence: np.ndarray, pool_variance: float, rng: np.random.RandomState
+    influence: np.ndarray,
+    pool_variance: float,
+    n_equal_parts: float,
+    rng: np.random.RandomState,
 ) -> np.ndarray:
     """Return errors of resampled estimates over their standard errors, ascending.
 
@@ -64,11 +67,13 @@ def studentised_errors(
         What each labelled row, or group, adds to the estimate.
     pool_variance : float
         Variance of the pool's part, which is taken as normal.
+    n_equal_parts : float
+        How many parts of equal weight would be as many.
     rng : RandomState
     """
     n = len(influence)
     centred = influence - influence.mean()
-    least = float(centred @ centred) / n
+    least = float(centred @ centred) / n_equal_parts
     errors = np.empty(_RESAMPLES)
     step = max(1, _BATCH // n)
     for start in range(0, _RESAMPLES, step):

@@ -62,8 +62,9 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
     fallback_ : str or None
         Why the estimate is the mean of the labels although a judge was given:
         ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"``,
-        ``"too few labels"`` (``"ols"`` needs two more labels than judges) or ``"too
-        few groups"`` (a single one); else None.
+        ``"too few labels"`` (``"ols"`` needs two more labels than judges), ``"too few
+        groups"`` (a single one) or ``"too few groups in the pool"`` (fewer than 5);
+        else None.
     effective_sample_size_ : float
         How many labels alone would give a mean as precise as this one.
     labels_saved_ : float
@@ -220,6 +221,9 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
         X, y = sample.scores, sample.labels
         if np.ptp(y) == 0:
             return constant_model(X.shape[1], "constant labels", y[0])
+        if sample.groups is not None and self._n_groups < 2:
+            level = float(np.average(y, weights=sample.weights))
+            return constant_model(X.shape[1], "too few groups", level)
         if is_classifier(self.regressor):
             other = y[~np.isin(y, (0, 1))]
             if len(other):

@@ -48,7 +48,7 @@ class Moments:
 
     def shrunk_weights(
         self, everywhere: np.ndarray, largest: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return the weights, and the number of them that the scores can tell apart.
 
         Parameters
@@ -63,6 +63,8 @@ class Moments:
         weights : ndarray of shape (n_parts, n_features)
             Zero where there are too few labels for them.
         rank : ndarray of shape (n_parts,)
+        roots : ndarray of shape (n_parts, n_features, n_features)
+            Of the matrix that makes weights of a covariance with labels.
         """
         n = self.n[:, np.newaxis]
         diagonal = np.einsum("gii->gi", self.scatter)
@@ -88,7 +90,8 @@ class Moments:
         noise = residual * trace / self.n
         explained = np.where(fitted > 0, fitted, 1)
         factor = np.where(fitted > 0, np.maximum(0, 1 - noise / explained), 0)
-        return factor[:, np.newaxis] * weights, rank
+        roots = roots * np.sqrt(factor)[:, np.newaxis, np.newaxis]
+        return factor[:, np.newaxis] * weights, rank, roots
 
 
 def left_out_residuals(
@@ -134,7 +137,7 @@ def left_out_residuals(
         - mean * level[:, np.newaxis],
         without(shares * labels**2) / kept - level**2,
     )
-    weights, rank = moments.shrunk_weights(everywhere, largest)
+    weights, rank, _ = moments.shrunk_weights(everywhere, largest)
     enough = (moments.n >= np.maximum(rank + 2, 3)) & (total > _ROUNDING)
     weights = np.where(enough[:, np.newaxis], weights, 0)
     predicted = level[codes] + np.einsum(

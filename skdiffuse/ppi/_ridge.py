@@ -20,6 +20,9 @@ ALPHAS = (*np.logspace(-4, 3, 15).tolist(), np.inf)
 _INFINITE = 1e12
 _LEAST = 1e-10
 
+# The plug-in is worked out anew without each row or group up to so many numbers.
+_MOST_NUMBERS = 1_000_000
+
 # Groups are left out in at most so many folds: each costs a fit for every penalty.
 _MOST_FOLDS = 10
 
@@ -75,7 +78,8 @@ class RidgePPIMeanEstimator(BasePPIMeanEstimator):
         Why the estimate is the mean of the labels although a judge was given:
         ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"``,
         ``"too few labels"`` (fewer than 3; with ``penalty="plugin"`` fewer than two
-        more than judges) or ``"too few groups"`` (a single one); else None.
+        more than judges), ``"too few groups"`` (a single one) or ``"too few groups in
+        the pool"`` (fewer than 5); else None.
     effective_sample_size_ : float
         How many labels alone would give a mean as precise as this one.
     labels_saved_ : float
@@ -217,11 +221,17 @@ def _shrunk_by_precision(sample: Sample) -> LinearModel:
     everywhere = sample.everything().covariance() if sample.pool.count else here
     largest = np.maximum(np.diag(here), np.diag(everywhere))
     largest = np.where(sample.varies, largest, np.inf)
-    weights, rank = Moments.of(sample).shrunk_weights(everywhere, largest)
+    weights, rank, roots = Moments.of(sample).shrunk_weights(everywhere, largest)
     if sample.too_few_for(rank[0]):
         return constant_model(len(here), "too few labels")
-    left_out = left_out_residuals(sample, everywhere, largest)
-    return LinearModel(weights[0], float(rank[0]), left_out=left_out)
+    model = LinearModel(weights[0], float(rank[0]))
+    if sample.n_groups * len(here) ** 2 <= _MOST_NUMBERS:
+        model.left_out = left_out_residuals(sample, everywhere, largest)
+    else:
+        # With so many labels the factor hardly depends on a single one.
+        centred = sample.scores - sample.mean
+        model.training_hat = linear_hat(centred, roots[0], sample.shares)
+    return model
 
 
 def _check_penalties(alphas: Any) -> np.ndarray:

@@ -6,6 +6,7 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from scipy.linalg import LinAlgWarning
 from sklearn import config_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegressionCV
@@ -67,7 +68,8 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
         Why the estimate is the mean of the labels although a judge was given:
         ``"no unlabelled rows"``, ``"constant labels"``, ``"constant judge"`` or
         ``"too few labels of a kind"`` (fewer than two, or than two groups that have
-        one, above or below the middle of their range); else None.
+        one, above or below the middle of their range), or ``"too few groups in the
+        pool"`` (fewer than 5); else None.
     effective_sample_size_ : float
         How many labels alone would give a mean as precise as this one.
     labels_saved_ : float
@@ -162,6 +164,7 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
         with warnings.catch_warnings(), config_context(enable_metadata_routing=False):
             # A weak penalty on separable labels: the curve is a step either way.
             warnings.simplefilter("ignore", ConvergenceWarning)
+            warnings.simplefilter("ignore", LinAlgWarning)
             logistic.fit(
                 X[rows],
                 classes,

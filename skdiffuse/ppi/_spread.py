@@ -11,6 +11,9 @@ from skdiffuse.ppi._models import Hat, hat_of_the_mean
 # for perfect because a few labels agree with it.
 _PRIOR = 2.0
 
+# As near to one a leverage is one: such a row or group decides its own prediction.
+_ROUNDING = 1e-10
+
 # The pseudo-labels by which the spread of a few bounded labels is drawn towards the
 # largest that they could have.
 _BOUNDED_PRIOR = 4.0
@@ -36,6 +39,7 @@ class SpreadMixin:
     _left_out: np.ndarray | None
     _n_weights: float
     _pool_comoment: float
+    _pool_value: float
     _group_pool: np.ndarray
     _row_groups: Any
     _ungrouped_comoment: float
@@ -73,7 +77,7 @@ class SpreadMixin:
         n = self.n_labeled_
         if self._groups is None:
             if hat is not None:
-                residuals = residuals / np.maximum(1 - hat.diagonal(), 1 / n)
+                residuals = residuals / np.maximum(1 - hat.diagonal(), _ROUNDING)
             return parts * residuals
         codes = np.unique(self._groups, return_inverse=True)[1]
         total = np.bincount(codes, weights=parts * residuals)
@@ -88,7 +92,7 @@ class SpreadMixin:
         directions, sizes, others = np.linalg.svd(drawn)
         inverse = (
             np.swapaxes(others, 1, 2)
-            / np.maximum(sizes, 1 / n)[:, np.newaxis]
+            / np.maximum(sizes, _ROUNDING)[:, np.newaxis]
             @ np.swapaxes(directions, 1, 2)
         )
         step = inverse @ _sum_by(codes, right * residuals[:, np.newaxis])[..., None]
@@ -110,28 +114,37 @@ class SpreadMixin:
             variance = label * float(sum_of_squares(influence))
             return variance + self._pool_variance(ddof=int(left_out))
         # A group has labelled rows and others, which draw the mean together.
-        others = self._g_share * self._group_pool / self.n_unlabeled_
-        present = np.count_nonzero(np.bincount(self._row_groups))
-        if left_out and present > 1:
-            others = others * math.sqrt(present / (present - 1))
-        together = others.copy()
+        scale = self._g_share**2 / self.n_unlabeled_**2
+        if left_out:
+            n_pool = self._n_pool_parts()
+            scale *= n_pool / max(n_pool - 1, 1)
+        together = math.sqrt(scale) * self._group_pool
         together[np.unique(self._groups)] += math.sqrt(label) * influence
-        rest = self._g_share**2 * self._ungrouped_comoment / self.n_unlabeled_**2
-        return float(sum_of_squares(together)) + rest
+        return float(sum_of_squares(together)) + scale * self._ungrouped_comoment
 
     def _counts_pool(self) -> bool:
         """Whether the mean of g is one of a sample, or of all the rows meant."""
         return self.n_unlabeled_ > 0 and self._weights is None
 
     def _pool_variance(self, ddof: int) -> float:
-        """Return the variance of the pool's mean of g."""
+        """Return the variance of the pool's mean of g.
+
+        With a `ddof` of 1 the labelled rows have a say in the variance of g too, since
+        a few rows of a pool tell little of it.
+        """
         if not self._counts_pool():
             return 0.0
-        n = self.n_unlabeled_
-        if self._row_groups is None:
-            return self._g_share**2 * self._pool_comoment / (n * max(n - ddof, 1))
-        squares = float(sum_of_squares(self._group_pool)) + self._ungrouped_comoment
-        return self._g_share**2 * squares / n**2
+        n, others = self.n_labeled_, self.n_unlabeled_
+        if self._row_groups is not None:
+            squares = float(sum_of_squares(self._group_pool)) + self._ungrouped_comoment
+            return self._g_share**2 * squares / others**2
+        if ddof == 0:
+            return self._g_share**2 * self._pool_comoment / others**2
+        here = self._values - self._values.mean()
+        step = self._pool_value - self._values.mean()
+        between = step**2 * n * others / (n + others)
+        squares = self._pool_comoment + float(sum_of_squares(here)) + between
+        return self._g_share**2 * squares / ((n + others - 1) * others)
 
     @property
     def standard_error_(self) -> float:
@@ -153,17 +166,23 @@ class SpreadMixin:
         jackknife = (self._n_parts - 1) / self._n_parts
         label = jackknife * float(sum_of_squares(self._left_out_influence))
         pool = self._pool_variance(ddof=1)
-        if self._groups is not None:
-            label_freedom = self._n_parts - 1.0
-        else:
-            fitted = self._n_weights if self.n_unlabeled_ else 0
-            kish = 1 / float(sum_of_squares(self._shares))
-            label_freedom = max(kish - 1 - fitted, 1)
+        # A group leaves itself out with all that it has drawn, the weights included.
+        fitted = self._n_weights if self.n_unlabeled_ and self._groups is None else 0
+        label_freedom = max(self._n_equal_parts() - 1 - fitted, 1)
         if label + pool == 0 or pool == 0:
             return label_freedom
         share = label / (label + pool)
         pool_freedom = max(self._n_pool_parts() - 1, 1)
+        if self._row_groups is None:
+            pool_freedom += self.n_labeled_
         return 1 / (share**2 / label_freedom + (1 - share) ** 2 / pool_freedom)
+
+    def _n_equal_parts(self) -> float:
+        """Count the rows, or groups, of equal weight that would be as many."""
+        parts = self._shares
+        if self._groups is not None:
+            parts = np.bincount(self._groups, weights=parts)
+        return 1 / float(sum_of_squares(parts))
 
     def _n_pool_parts(self) -> int:
         """Return the number of rows of the pool, or of their groups."""
@@ -183,7 +202,9 @@ class SpreadMixin:
         if not self.n_unlabeled_ or constant:
             return 1.0
         spread = self._squares(self._label_influence) + prior
-        rest = n * n * self._total_variance(self._left_out_influence, left_out=False)
+        # In the units of `spread`, which is n² / (1 - 1 / n_parts) variances.
+        scale = n * n * self._n_parts / max(self._n_parts - 1, 1)
+        rest = scale * self._total_variance(self._left_out_influence, left_out=True)
         if spread == 0:
             return 1.0 if rest == 0 else math.inf
         # A judge without any error would be worth infinitely many labels.
@@ -205,7 +226,7 @@ class SpreadMixin:
         prior = _PRIOR * size**2 * within
         design = 1.0
         if self._weights is not None or self._groups is not None:
-            left_out = (labels - mean) / np.maximum(1 - shares, 1 / n)
+            left_out = (labels - mean) / np.maximum(1 - shares, _ROUNDING)
             independent = n * float(shares @ left_out**2) * size**2 + prior
             prior = prior * self._design_effect()
             design = (self._squares(self._label_influence) + prior) / independent
