@@ -4,7 +4,7 @@ For each of the three chat models of XSTest (Röttger et al., 2024; people's lab
 450 prompts a model), a few random labels are kept and the rest is the pool. The truth
 is the model's rate over all its prompts.
 
-    python benchmarks/refusal_coverage.py [--data FOLDER] [--runs 2000]
+    python -m benchmarks.refusal_coverage [--data FOLDER] [--runs 2000]
 
 The folder holds `xstest_refusal.csv`; its default is the variable SKDIFFUSE_DATA.
 The table goes to `benchmarks/results/refusal_coverage.csv`, its summary into
@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from documents import fill_table
 from sklearn.utils import check_random_state
 
+from benchmarks.documents import fill_table
 from skdiffuse import PPIMeanEstimator
 
 METHODS = {

@@ -11,8 +11,9 @@ from skdiffuse.ppi._models import Hat, hat_of_the_mean
 # for perfect because a few labels agree with it.
 _PRIOR = 2.0
 
-# As near to one a leverage is one: such a row or group decides its own prediction.
-_ROUNDING = 1e-10
+# As near to one a leverage is one: such a row or group decides its own prediction, and
+# what it would be without is not known.
+_ROUNDING = 1e-13
 
 # The pseudo-labels by which the spread of a few bounded labels is drawn towards the
 # largest that they could have.
@@ -77,7 +78,7 @@ class SpreadMixin:
         n = self.n_labeled_
         if self._groups is None:
             if hat is not None:
-                residuals = residuals / np.maximum(1 - hat.diagonal(), _ROUNDING)
+                residuals = residuals * _inverse(1 - hat.diagonal())
             return parts * residuals
         codes = np.unique(self._groups, return_inverse=True)[1]
         total = np.bincount(codes, weights=parts * residuals)
@@ -92,7 +93,7 @@ class SpreadMixin:
         directions, sizes, others = np.linalg.svd(drawn)
         inverse = (
             np.swapaxes(others, 1, 2)
-            / np.maximum(sizes, _ROUNDING)[:, np.newaxis]
+            * _inverse(sizes)[:, np.newaxis]
             @ np.swapaxes(directions, 1, 2)
         )
         step = inverse @ _sum_by(codes, right * residuals[:, np.newaxis])[..., None]
@@ -265,6 +266,11 @@ class SpreadMixin:
 def sum_of_squares(values: np.ndarray) -> Any:
     """Return the sum of squares along the first axis."""
     return np.sum(values * values, axis=0)
+
+
+def _inverse(values: np.ndarray) -> np.ndarray:
+    """Return the inverse; zero for zero."""
+    return np.where(values > _ROUNDING, 1 / np.maximum(values, _ROUNDING), 0)
 
 
 def _sum_by(codes: np.ndarray, values: np.ndarray) -> np.ndarray:
