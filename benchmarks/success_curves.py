@@ -1,0 +1,245 @@
+"""How often few judgements name the winner: the protocol of the DiffUse paper.
+
+From each pair of systems 80 % of the examples are drawn again and again; a selector
+chooses some of them, and is right if these have the winner of all that were drawn.
+
+    python -m benchmarks.success_curves --data FILE.npz [--pairs 100] [--repeats 10]
+
+The curves go to `benchmarks/results/success_curves_DATA.csv`, the number of labels for
+a wanted success rate to `labels_to_rate_DATA.csv`, a picture beside them, and the
+tables of all data sets so far into `docs/evidence.md`. `--quick` takes few pairs and
+draws and writes nothing; `--summary-only` makes tables and pictures from the files.
+"""
+
+import argparse
+import sys
+
+import numpy as np
+import polars as pl
+
+from benchmarks.documents import fill_table
+from benchmarks.pairs import JUDGES, Pairs, add_data, find
+from benchmarks.tables import RESULTS, rounded
+from skdiffuse import DiffUseSelector, NormSelector, RandomSelector
+from skdiffuse.evaluation import success_curve, summarise
+
+BUDGETS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 120, 160, 200)
+KMEANS_BUDGETS = (10, 30, 60, 100, 200)
+RATES = (0.85, 0.90, 0.95)
+CLUSTERINGS = ("ward", "cosine")
+REPRESENTATIVES = ("centroid", "cosine", "max_norm", "random")
+ARMS = {
+    "random": RandomSelector(),
+    "maximum norm": NormSelector(),
+    **{
+        f"{clustering} {representative}": DiffUseSelector(
+            clustering=clustering, representative=representative
+        )
+        for clustering in CLUSTERINGS
+        for representative in REPRESENTATIVES
+    },
+}
+KMEANS = {
+    f"kmeans {representative}": DiffUseSelector(
+        clustering="kmeans", representative=representative
+    )
+    for representative in ("centroid", "max_norm")
+}
+INPUTS = {"inputs ward centroid": DiffUseSelector()}
+SHOWN = ("random", "ward centroid", "ward max_norm", "maximum norm")
+
+
+def run(pairs, repeats, kmeans_repeats, jobs):
+    """Return the table of all arms."""
+    half = int(0.8 * pairs.smallest()) // 2
+    budgets = [budget for budget in BUDGETS if budget <= half]
+    how = {"n_jobs": jobs, "verbose": sys.stderr.isatty()}
+    rows = success_curve(ARMS, pairs, budgets=budgets, n_repeats=repeats, **how)
+    if pairs.of_inputs is not None:
+        rows += success_curve(
+            INPUTS, pairs.inputs(), budgets=budgets, n_repeats=repeats, **how
+        )
+    if kmeans_repeats:
+        fewer = [budget for budget in KMEANS_BUDGETS if budget <= half]
+        rows += success_curve(
+            KMEANS, pairs, budgets=fewer, n_repeats=kmeans_repeats, **how
+        )
+    return rows
+
+
+def labels_to_rate(rows, rate, n_bootstrap=1000):
+    """Return the labels for a success rate of each judge and arm, relative to random.
+
+    The budget is interpolated on the mean curve over the pairs, which are drawn again
+    and again for the interval. NaN: not reached.
+    """
+    records = []
+    for judge in dict.fromkeys(row["judge"] for row in rows):
+        curves = _curves([row for row in rows if row["judge"] == judge])
+        n_pairs = len(next(iter(curves.values()))[1])
+        rng = np.random.default_rng(0)
+        weights = np.vstack(
+            [
+                np.ones(n_pairs),
+                rng.multinomial(n_pairs, np.full(n_pairs, 1 / n_pairs), n_bootstrap),
+            ]
+        )
+        needed = {
+            arm: _first_budget(budgets, weights @ values / n_pairs, rate)
+            for arm, (budgets, values) in curves.items()
+        }
+        for arm, budgets in needed.items():
+            ratios = budgets / needed["random"]
+            drawn = ratios[1:][np.isfinite(ratios[1:])]
+            enough = len(drawn) >= 0.9 * n_bootstrap
+            low, high = np.quantile(drawn, [0.025, 0.975]) if enough else (None, None)
+            records.append(
+                {
+                    "judge": judge,
+                    "selector": arm,
+                    "rate": rate,
+                    "labels": _plain(budgets[0]),
+                    "of_random": _plain(ratios[0]),
+                    "low": _plain(low),
+                    "high": _plain(high),
+                }
+            )
+    return records
+
+
+def _curves(rows):
+    """Return budgets and the success of each pair (n_pairs, n_budgets) by arm."""
+    curves = {}
+    for arm in dict.fromkeys(row["selector"] for row in rows):
+        of_arm = [row for row in rows if row["selector"] == arm]
+        budgets = sorted({row["budget"] for row in of_arm})
+        pairs = list(dict.fromkeys(row["pair"] for row in of_arm))
+        values = np.empty((len(pairs), len(budgets)))
+        for row in of_arm:
+            place = pairs.index(row["pair"]), budgets.index(row["budget"])
+            values[place] = row["success"]
+        curves[arm] = np.array(budgets), values
+    return curves
+
+
+def _first_budget(budgets, curves, rate):
+    """Return the budget at which each curve first reaches the rate, or NaN."""
+    reached = curves >= rate
+    first = np.argmax(reached, axis=1)
+    before = np.maximum(first - 1, 0)
+    rows = np.arange(len(curves))
+    rise = curves[rows, first] - curves[rows, before]
+    share = np.where(
+        first > 0, (rate - curves[rows, before]) / np.where(rise, rise, 1), 1
+    )
+    found = budgets[before] + share * (budgets[first] - budgets[before])
+    return np.where(reached.any(axis=1), found, np.nan)
+
+
+def _plain(number):
+    return None if number is None or np.isnan(number) else float(number)
+
+
+def write(data, rows):
+    """Write the tables of a data set."""
+    by = ["judge", "selector", "budget"]
+    curves = summarise(rows, by=by)
+    bias = {tuple(r[c] for c in by): r for r in summarise(rows, by=by, value="bias")}
+    for row in curves:
+        row["bias"] = bias[tuple(row[column] for column in by)]["mean"]
+    RESULTS.mkdir(exist_ok=True)
+    rounded(curves).write_csv(RESULTS / f"success_curves_{data}.csv")
+    needed = [record for rate in RATES for record in labels_to_rate(rows, rate)]
+    rounded(needed).write_csv(RESULTS / f"labels_to_rate_{data}.csv")
+
+
+def summaries():
+    """Fill the tables of the documents from the files, and draw the pictures."""
+    curves, needed = [], []
+    for data in JUDGES:
+        for name, tables in (("success_curves", curves), ("labels_to_rate", needed)):
+            path = RESULTS / f"{name}_{data}.csv"
+            if path.exists():
+                table = pl.read_csv(path, infer_schema_length=None)
+                tables.append(table.with_columns(data=pl.lit(data)))
+    if not curves:
+        return
+    table = pl.concat(curves)
+    from benchmarks.plots import success_curves
+
+    for (data,), rows in table.group_by("data", maintain_order=True):
+        success_curves(f"success_curves_{data}", rows)
+    fill_table("success_curves", _mean_success(table))
+    fill_table("distance_bias", _bias(table))
+    fill_table("labels_to_rate", _labels(pl.concat(needed, how="diagonal_relaxed")))
+
+
+def _mean_success(table):
+    means = table.group_by("data", "judge", "selector", maintain_order=True).agg(
+        pl.col("mean").mean().round(3)
+    )
+    arms = [arm for arm in (*ARMS, *INPUTS) if arm in means["selector"]]
+    return means.pivot("selector", index=["data", "judge"], values="mean").select(
+        "data", "judge", *arms
+    )
+
+
+def _bias(table):
+    rows = table.filter(
+        pl.col("budget").is_in([20, 60]) & pl.col("selector").is_in(SHOWN)
+    ).with_columns(pl.col("bias").round(3))
+    return rows.pivot("selector", index=["data", "judge", "budget"], values="bias")
+
+
+def _labels(table):
+    rows = table.filter(pl.col("selector").is_in([*ARMS, *INPUTS]))
+    share = (
+        pl.when(pl.col("of_random").is_null())
+        .then(pl.lit("not reached"))
+        .when(pl.col("low").is_null())
+        .then(pl.format("{}", pl.col("of_random").round(2)))
+        .otherwise(
+            pl.format(
+                "{} ({} to {})",
+                pl.col("of_random").round(2),
+                pl.col("low").round(2),
+                pl.col("high").round(2),
+            )
+        )
+    )
+    text = rows.with_columns(
+        share=pl.when(pl.col("labels").is_null())
+        .then(pl.lit("not reached"))
+        .when(pl.col("selector") == "random")
+        .then(pl.format("{} labels", pl.col("labels").round(0)))
+        .otherwise(share)
+    ).filter(pl.col("selector").is_in(SHOWN))
+    return text.pivot("selector", index=["data", "judge", "rate"], values="share")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    add_data(parser)
+    parser.add_argument("--pairs", type=int, default=100, help="at most so many")
+    parser.add_argument("--repeats", type=int, default=10)
+    parser.add_argument("--kmeans-repeats", type=int, default=2)
+    parser.add_argument("--jobs", type=int, default=-1)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--summary-only", action="store_true")
+    options = parser.parse_args()
+    if not options.summary_only:
+        most = 4 if options.quick else options.pairs
+        pairs = Pairs(find(options.data), most)
+        if options.quick:
+            rows = run(pairs, 1, 0, options.jobs)
+            print(rounded(summarise(rows, by=["judge", "selector"])))
+            return
+        write(
+            pairs.data,
+            run(pairs, options.repeats, options.kmeans_repeats, options.jobs),
+        )
+    summaries()
+
+
+if __name__ == "__main__":
+    main()
