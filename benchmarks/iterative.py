@@ -17,8 +17,8 @@ import sys
 import polars as pl
 
 from benchmarks.documents import fill_table
-from benchmarks.pairs import JUDGES, Pairs, add_data, find
-from benchmarks.tables import RESULTS, rounded
+from benchmarks.pairs import Pairs, add_data, find
+from benchmarks.tables import RESULTS, of_all, rounded
 from skdiffuse import (
     BettingRule,
     DiffUseSelector,
@@ -75,15 +75,9 @@ def table_of(rows):
 
 def summaries():
     """Fill the table of the documents from the files."""
-    tables = []
-    for data in JUDGES:
-        path = RESULTS / f"iterative_{data}.csv"
-        if path.exists():
-            table = pl.read_csv(path, infer_schema_length=None)
-            tables.append(table.with_columns(data=pl.lit(data)))
-    if not tables:
+    table = of_all("iterative")
+    if table is None:
         return
-    table = pl.concat(tables, how="diagonal_relaxed")
     parts = pl.col("comparison").str.split("; ")
     shown = table.filter(pl.col("comparison").str.ends_with("risk 0.2")).select(
         "data",

@@ -16,8 +16,8 @@ import argparse
 import polars as pl
 
 from benchmarks.documents import fill_table
-from benchmarks.pairs import JUDGES, Pairs, add_data, find
-from benchmarks.tables import RESULTS, rounded
+from benchmarks.pairs import Pairs, add_data, find
+from benchmarks.tables import RESULTS, of_all, rounded
 from skdiffuse.evaluation import norm_agreement
 
 N_BINS = 50
@@ -34,14 +34,9 @@ def table_of(rows):
 
 def summaries():
     """Fill the table of the documents from the files, and draw the picture."""
-    tables = []
-    for data in JUDGES:
-        path = RESULTS / f"norm_bins_{data}.csv"
-        if path.exists():
-            tables.append(pl.read_csv(path).with_columns(data=pl.lit(data)))
-    if not tables:
+    table = of_all("norm_bins")
+    if table is None:
         return
-    table = pl.concat(tables)
     from benchmarks.plots import norm_bins
 
     norm_bins("norm_bins", table)

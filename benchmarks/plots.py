@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import polars as pl
 
-from benchmarks.runs import RESULTS
+from benchmarks.tables import RESULTS
 
 # Okabe and Ito's colours, each with a marker of its own.
 STYLES = {

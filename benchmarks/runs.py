@@ -2,7 +2,6 @@
 
 import argparse
 import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,6 +10,7 @@ from sklearn import config_context
 from sklearn.utils.parallel import Parallel, delayed
 
 from benchmarks import batch
+from benchmarks.tables import RESULTS
 from skdiffuse import (
     PoolMoments,
     PPIMeanEstimator,
@@ -44,7 +44,6 @@ CLOSED_FORMS = {
 # So many draws of each setting are fitted by the library too.
 CHECKED = 20
 TOLERANCE = 1e-9
-RESULTS = Path(__file__).parent / "results"
 
 
 def parser(documentation):

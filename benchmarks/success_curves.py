@@ -18,8 +18,8 @@ import numpy as np
 import polars as pl
 
 from benchmarks.documents import fill_table
-from benchmarks.pairs import JUDGES, Pairs, add_data, find
-from benchmarks.tables import RESULTS, rounded
+from benchmarks.pairs import Pairs, add_data, find
+from benchmarks.tables import RESULTS, of_all, rounded
 from skdiffuse import DiffUseSelector, NormSelector, RandomSelector
 from skdiffuse.evaluation import success_curve, summarise
 
@@ -155,23 +155,16 @@ def write(data, rows):
 
 def summaries():
     """Fill the tables of the documents from the files, and draw the pictures."""
-    curves, needed = [], []
-    for data in JUDGES:
-        for name, tables in (("success_curves", curves), ("labels_to_rate", needed)):
-            path = RESULTS / f"{name}_{data}.csv"
-            if path.exists():
-                table = pl.read_csv(path, infer_schema_length=None)
-                tables.append(table.with_columns(data=pl.lit(data)))
-    if not curves:
+    table = of_all("success_curves")
+    if table is None:
         return
-    table = pl.concat(curves)
     from benchmarks.plots import success_curves
 
     for (data,), rows in table.group_by("data", maintain_order=True):
         success_curves(f"success_curves_{data}", rows)
     fill_table("success_curves", _mean_success(table))
     fill_table("distance_bias", _bias(table))
-    fill_table("labels_to_rate", _labels(pl.concat(needed, how="diagonal_relaxed")))
+    fill_table("labels_to_rate", _labels(of_all("labels_to_rate")))
 
 
 def _mean_success(table):

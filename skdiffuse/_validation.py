@@ -17,6 +17,12 @@ def rows_in_words(rows: Sequence[int]) -> str:
     return f"rows {shown}{more}"
 
 
+def count_of_share(share: float, n_samples: int) -> int:
+    """Return how many rows a share is: rounded down, at least one."""
+    # 0.29 * 100 is a little less than 29.
+    return max(1, int(share * n_samples + 1e-9))
+
+
 def check_finite_rows(values: np.ndarray, name: str, mend: str) -> None:
     """Raise a ValueError that names the rows of `values` with NaN or infinity.
 

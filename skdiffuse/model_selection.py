@@ -19,7 +19,12 @@ from sklearn.utils._param_validation import (
     validate_parameter_constraints,
 )
 
-from skdiffuse._validation import check_groups, check_labels, check_weights
+from skdiffuse._validation import (
+    check_groups,
+    check_labels,
+    check_weights,
+    count_of_share,
+)
 
 __all__ = [
     "LabelCostScorer",
@@ -279,8 +284,7 @@ class SubsampleSplit(BaseCrossValidator):
             The same rows, or all.
         """
         n_samples = len(indexable(X)[0])
-        # 0.29 * 100 is a little less than 29.
-        size = max(1, int(self.train_size * n_samples + 1e-9))
+        size = count_of_share(self.train_size, n_samples)
         rng = check_random_state(self.random_state)
         for _ in range(self.n_splits):
             train = np.sort(rng.permutation(n_samples)[:size])

@@ -332,6 +332,13 @@ def test_sigmoid_chooses_by_the_brier_score():
     assert estimator.mean_ == pytest.approx(mean, abs=1e-6)
 
 
+def test_sigmoid_takes_none_for_five_folds():
+    X, y = make_judged_pool(100, 30, judge=0.8, random_state=0)
+    expected = SigmoidPPIMeanEstimator(Cs=[0, 1, 100]).fit(X, y).mean_
+    none = SigmoidPPIMeanEstimator(Cs=[0, 1, 100], cv=None).fit(X, y)
+    assert none.mean_ == expected
+
+
 def test_sigmoid_of_labels_between_is_that_of_weighted_pairs():
     rng = np.random.default_rng(0)
     X = rng.uniform(size=(300, 1))

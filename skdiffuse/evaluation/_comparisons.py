@@ -7,7 +7,7 @@ import numpy as np
 from joblib import delayed
 from sklearn.base import BaseEstimator, clone
 
-from skdiffuse._validation import check_labels
+from skdiffuse._validation import check_labels, count_of_share
 from skdiffuse.comparison import PreferenceComparison
 from skdiffuse.evaluation._run import (
     Record,
@@ -315,8 +315,7 @@ class _Draws:
     def __iter__(self) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray], int]]:
         """Yield the vectors, preferences and a seed of each draw."""
         n = len(self.X)
-        # 0.29 * 100 is a little less than 29.
-        size = max(1, int(self.subsample * n + 1e-9))
+        size = count_of_share(self.subsample, n)
         for repeat in range(self.n_repeats):
             rng = np.random.default_rng([*self.entropy, repeat])
             rows = np.sort(rng.permutation(n)[:size])

@@ -93,13 +93,10 @@ def coverage_study(
     True
     """
     check_protocol(n_repeats, 1.0, random_state)
-    sizes = [count(size, "n_labeled") for size in n_labeled]
     how = {"confidence_level": confidence_level, **(interval or {})}
     tasks = (
         delayed(_coverage)(estimators, name, X, y, size, n_repeats, how, random_state)
-        for name, X, y in map(_checked_pool, pools)
-        for size in sizes
-        if size <= len(y)
+        for name, X, y, size in _settings(pools, n_labeled)
     )
     return run("coverage_study", tasks, n_jobs, verbose)
 
@@ -166,12 +163,9 @@ def error_study(
     True
     """
     check_protocol(n_repeats, 1.0, random_state)
-    sizes = [count(size, "n_labeled") for size in n_labeled]
     tasks = (
         delayed(_errors)(estimators, name, X, y, size, n_repeats, random_state)
-        for name, X, y in map(_checked_pool, pools)
-        for size in sizes
-        if size <= len(y)
+        for name, X, y, size in _settings(pools, n_labeled)
     )
     return run("error_study", tasks, n_jobs, verbose)
 
@@ -254,6 +248,17 @@ def _errors(
             }
         )
     return rows
+
+
+def _settings(
+    pools: Iterable[tuple[str, Any, Any]], n_labeled: Sequence[int]
+) -> Iterator[tuple[str, np.ndarray, np.ndarray, int]]:
+    """Yield each pool with each number of labels that it has rows for."""
+    sizes = [count(size, "n_labeled") for size in n_labeled]
+    for name, X, y in map(_checked_pool, pools):
+        for size in sizes:
+            if size <= len(y):
+                yield name, X, y, size
 
 
 def _labels_drawn(

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
-from sklearn.model_selection import GroupKFold, KFold, StratifiedKFold
+from sklearn.model_selection import GroupKFold, KFold
 from sklearn.utils import column_or_1d, gen_batches
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
@@ -482,7 +482,7 @@ def split_labels(cv: Any, sample: Sample, classes: Any = None) -> Any:
         the numbers of rows in the user's X.
     sample : Sample
     classes : ndarray of shape (n_labels,) or None
-        What each fold should have its share of.
+        What a splitter sees instead of the labels.
 
     Returns
     -------
@@ -490,10 +490,7 @@ def split_labels(cv: Any, sample: Sample, classes: Any = None) -> Any:
     """
     if isinstance(cv, Integral):
         n_folds = min(int(cv), sample.n_groups)
-        if sample.groups is None:
-            cv = KFold(n_folds) if classes is None else StratifiedKFold(n_folds)
-        else:
-            cv = GroupKFold(n_folds)
+        cv = (KFold if sample.groups is None else GroupKFold)(n_folds)
     if not hasattr(cv, "split"):
         return [_split_by_number(split, sample.rows) for split in cv]
     targets = sample.labels if classes is None else classes

@@ -184,9 +184,11 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
 
     def _splits(self, sample: Sample, share: np.ndarray) -> Any:
         large = share >= 0.5
-        if not isinstance(self.cv, Integral):
-            return split_labels(self.cv, sample, large)
-        n_folds = min(int(self.cv), _fewest_of_a_kind(share, sample.groups))
+        # None is five folds, as in scikit-learn.
+        cv = 5 if self.cv is None else self.cv
+        if not isinstance(cv, Integral):
+            return split_labels(cv, sample, large)
+        n_folds = min(int(cv), _fewest_of_a_kind(share, sample.groups))
         if sample.groups is not None:
             return StratifiedGroupKFold(n_folds).split(
                 sample.scores, large, sample.groups

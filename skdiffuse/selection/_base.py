@@ -15,7 +15,7 @@ from sklearn.metrics import euclidean_distances
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
-from skdiffuse._validation import check_finite_rows, check_vectors
+from skdiffuse._validation import check_finite_rows, check_vectors, count_of_share
 
 
 class BaseSelector(
@@ -194,8 +194,7 @@ class BaseSelector(
     def _budget(self) -> int:
         if isinstance(self.n_select, Integral):
             return int(self.n_select)
-        # 0.29 * 100 is a little less than 29.
-        return max(1, int(self.n_select * self._n_samples + 1e-9))
+        return count_of_share(self.n_select, self._n_samples)
 
 
 def scaled(X: np.ndarray) -> np.ndarray:
