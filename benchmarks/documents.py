@@ -6,16 +6,35 @@ from pathlib import Path
 EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence.md"
 
 
-def fill_table(name, table):
-    """Replace the table of that name in `docs/evidence.md`, and print it."""
+def fill(tables):
+    """Replace the tables of those names in `docs/evidence.md`, and print them."""
+    EVIDENCE.write_text(filled(EVIDENCE.read_text(), tables))
+    for table in tables.values():
+        print(markdown(table))
+
+
+def filled(document, tables):
+    """Return a document with its tables of those names replaced.
+
+    Raises
+    ------
+    ValueError
+        If the document has not one place for a table.
+    """
+    for name, table in tables.items():
+        start, end = f"<!-- table {name} -->\n", f"\n<!-- end {name} -->"
+        text = start + markdown(table) + end
+        pattern = re.escape(start) + ".*?" + re.escape(end)
+        document, count = re.subn(
+            pattern, lambda _, text=text: text, document, flags=re.S
+        )
+        if count != 1:
+            raise ValueError(f"the document has {count} tables named {name}")
+    return document
+
+
+def markdown(table):
+    """Return a table as text."""
     lines = ["| " + " | ".join(table.columns) + " |", "|---" * table.width + "|"]
     lines += ["| " + " | ".join(map(str, row)) + " |" for row in table.rows()]
-    text = "\n".join(lines)
-    start, end = f"<!-- table {name} -->\n", f"\n<!-- end {name} -->"
-    document = EVIDENCE.read_text()
-    pattern = re.escape(start) + ".*?" + re.escape(end)
-    filled, count = re.subn(pattern, lambda _: start + text + end, document, flags=re.S)
-    if count != 1:
-        raise ValueError(f"{EVIDENCE} has {count} tables named {name}")
-    EVIDENCE.write_text(filled)
-    print(text)
+    return "\n".join(lines)

@@ -11,14 +11,14 @@ far into `docs/evidence.md`. `--quick` takes few pairs and draws and writes noth
 `--summary-only` makes the tables from the files.
 """
 
-import argparse
 import sys
 
 import polars as pl
 
-from benchmarks.documents import fill_table
-from benchmarks.pairs import Pairs, add_data, find
-from benchmarks.tables import RESULTS, of_all, rounded
+from benchmarks import options
+from benchmarks.documents import fill
+from benchmarks.pairs import make
+from benchmarks.tables import of_all, rounded
 from skdiffuse import (
     BettingRule,
     DiffUseSelector,
@@ -29,10 +29,12 @@ from skdiffuse import (
 )
 from skdiffuse.evaluation import iterative_study, summarise
 
+NAME, NEEDS_DATA = "iterative", True
 RISKS = (0.05, 0.1, 0.2)
 SELECTORS = {
     "random": RandomSelector(),
-    "ward centroid": DiffUseSelector(),
+    "ward centroid": DiffUseSelector(representative="centroid"),
+    "ward cosine": DiffUseSelector(representative="cosine"),
     "ward max_norm": DiffUseSelector(representative="max_norm"),
     "maximum norm": NormSelector(),
 }
@@ -49,72 +51,86 @@ COMPARISONS = {
     )
     for risk in RISKS
 }
+SHOWN = (
+    "random, ties drop",
+    "maximum norm, ties drop",
+    "ward centroid, ties drop",
+    "ward cosine, ties drop",
+    "ward cosine, ties draw",
+    "random, betting",
+)
+DISTANCES = ("distance_right", "distance_wrong")
 COLUMNS = (
     "annotations",
     "success",
     "error",
     "inconclusive",
-    "distance_right",
-    "distance_wrong",
+    *DISTANCES,
 )
 
 
-def table_of(rows):
-    """Return means over the pairs with the errors of the first four."""
-    by = ["judge", "comparison"]
-    table = None
+def study(pairs, chosen):
+    """Return the verdicts of all comparisons."""
+    return iterative_study(
+        COMPARISONS,
+        pairs,
+        n_repeats=chosen.repeats,
+        n_jobs=chosen.jobs,
+        verbose=sys.stderr.isatty(),
+    )
+
+
+def writing(rows):
+    """Return the table that is written: means over the pairs, shares with errors."""
+    records = {}
     for column in COLUMNS:
-        part = pl.DataFrame(summarise(rows, by=by, value=column))
-        kept = [pl.col("mean").alias(column)]
-        if column in ("annotations", "success", "error", "inconclusive"):
-            kept.append(pl.col("error").alias(f"{column}_mc"))
-        part = part.select(*by, *kept)
-        table = part if table is None else table.join(part, on=by, how="left")
-    return rounded(table.to_dicts())
+        for row in summarise(rows, by=["judge", "comparison"], value=column):
+            place = row["judge"], row["comparison"]
+            first = {"judge": row["judge"], "comparison": row["comparison"]}
+            record = records.setdefault(place, first | dict.fromkeys(COLUMNS))
+            record[column] = row["mean"]
+            if column not in DISTANCES:
+                record[f"{column}_mc"] = row["error"]
+    return {NAME: rounded(list(records.values()))}
 
 
-def summaries():
-    """Fill the table of the documents from the files."""
-    table = of_all("iterative")
-    if table is None:
-        return
+def tables():
+    """Return the table of the documents by its name."""
     parts = pl.col("comparison").str.split("; ")
-    shown = table.filter(pl.col("comparison").str.ends_with("risk 0.2")).select(
-        "data",
-        "judge",
+    table = of_all(NAME).with_columns(
         parts.list.get(0).alias("examples"),
         parts.list.get(1).alias("rule"),
-        pl.col("annotations").round(0),
-        pl.col("success", "error", "inconclusive").round(2),
+        parts.list.get(2).str.strip_prefix("risk ").alias("risk"),
     )
-    fill_table("iterative", shown)
+    shares = pl.col("success", "error", "inconclusive")
+    cell = pl.format(
+        "{} ({} / {} / {})",
+        pl.col("annotations").round(0).cast(int),
+        *(pl.col(c).round(2) for c in ("success", "error", "inconclusive")),
+    )
+    default = table.filter(risk="0.05").with_columns(
+        arm=pl.format("{}, {}", "examples", "rule"), cell=cell
+    )
+    shown = default.pivot("arm", index=["data", "judge"], values="cell")
+    distances = pl.col(*DISTANCES).cast(float)
+    overall = table.group_by("examples", "rule", "risk", maintain_order=True).agg(
+        pl.col("annotations").mean().round(0).cast(int),
+        shares.mean().round(2),
+        distances.mean().round(2),
+    )
+    return {
+        NAME: shown.select("data", "judge", *SHOWN),
+        "iterative_overall": overall,
+    }
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_data(parser)
-    parser.add_argument("--pairs", type=int, default=100, help="at most so many")
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--summary-only", action="store_true")
-    options = parser.parse_args()
-    if not options.summary_only:
-        pairs = Pairs(find(options.data), 3 if options.quick else options.pairs)
-        rows = iterative_study(
-            COMPARISONS,
-            pairs,
-            n_repeats=1 if options.quick else options.repeats,
-            n_jobs=options.jobs,
-            verbose=sys.stderr.isatty(),
-        )
-        table = table_of(rows)
-        if options.quick:
-            print(table)
-            return
-        RESULTS.mkdir(exist_ok=True)
-        table.write_csv(RESULTS / f"iterative_{pairs.data}.csv")
-    summaries()
+def main(arguments=None):
+    parse = options.parser(__doc__, "the file, or a folder of several")
+    parse.add_argument("--pairs", type=int, default=100, help="at most so many")
+    parse.add_argument("--repeats", type=int, default=10)
+    chosen = options.parse(parse, arguments, pairs=2, repeats=1)
+    if make(NAME, chosen, study, writing):
+        fill(tables())
 
 
 if __name__ == "__main__":

@@ -14,22 +14,20 @@ goes to `benchmarks/results/large_n.csv`, a picture beside it, the summary into
 import numpy as np
 import polars as pl
 
-from benchmarks import plots
+from benchmarks import options
 from benchmarks.cells import generator, qa_cells
-from benchmarks.documents import fill_table
+from benchmarks.documents import fill
 from benchmarks.runs import (
     ALONE,
     LEVEL,
-    add_data,
     by_library,
-    check_data,
     compare_errors,
     coverage,
-    parser,
-    result,
-    run_all,
+    make,
+    read,
 )
 
+NAME, NEEDS_DATA = "large_n", True
 N_LABELED, N_POOL = (1000, 1500), 2000
 METHODS = [ALONE, "ols", "Ridge", "Sigmoid"]
 
@@ -96,22 +94,27 @@ def figure_rows(table):
         yield label, goal, None, panels
 
 
-def main():
-    parse = parser(__doc__)
-    add_data(parse)
-    parse.add_argument("--runs", type=int, default=150)
-    options = parse.parse_args()
-    check_data(parse, options)
-    table = result("large_n", options, lambda: run_all(study, tasks(options), options))
-    fill_table("large_n", summary(table))
-    plots.strips("large_n", list(figure_rows(table)))
-
-
-def tasks(options):
+def tasks(chosen):
     """Yield the arguments of each study."""
     for n_labeled in N_LABELED:
-        for cell in qa_cells(options.data):
-            yield cell, n_labeled, options.runs
+        for cell in qa_cells(chosen.data):
+            yield cell, n_labeled, chosen.runs
+
+
+def tables():
+    """Return the tables of the documents by their names."""
+    return {NAME: summary(read(NAME))}
+
+
+def main(arguments=None):
+    parse = options.parser(__doc__, "folder of the file")
+    parse.add_argument("--runs", type=int, default=150)
+    chosen = options.parse(parse, arguments, runs=2)
+    if make(NAME, chosen, study, tasks):
+        from benchmarks import plots
+
+        fill(tables())
+        plots.strips(NAME, list(figure_rows(read(NAME))))
 
 
 if __name__ == "__main__":

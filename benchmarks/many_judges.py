@@ -13,20 +13,20 @@ Ridge with five folds takes the first `--slow-runs` draws. The table goes to
 import numpy as np
 import polars as pl
 
-from benchmarks import plots
+from benchmarks import options
 from benchmarks.cells import GaussCell, RateCell, generator
-from benchmarks.documents import fill_table
+from benchmarks.documents import fill
 from benchmarks.runs import (
     ALONE,
     LEVEL,
     by_library,
     compare_errors,
     coverage,
-    parser,
-    result,
-    run_all,
+    make,
+    read,
 )
 
+NAME, NEEDS_DATA = "many_judges", False
 N_LABELED, N_POOL = 15, 1000
 NOISE = (0.0,) * 8
 JUDGES = {"8 of noise": NOISE, "8 of noise, 1 good": (*NOISE, 0.9)}
@@ -65,10 +65,10 @@ def compare(cell, names, means, ends):
     ]
 
 
-def tasks(options):
+def tasks(chosen):
     """Yield the arguments of each study."""
     for cell in cells():
-        yield cell, options.runs, options.slow_runs
+        yield cell, chosen.runs, chosen.slow_runs
 
 
 def summary(table):
@@ -96,16 +96,21 @@ def figure_rows(table):
         yield label, goal, None, panels
 
 
-def main():
-    parse = parser(__doc__)
+def tables():
+    """Return the tables of the documents by their names."""
+    return {NAME: summary(read(NAME))}
+
+
+def main(arguments=None):
+    parse = options.parser(__doc__)
     parse.add_argument("--runs", type=int, default=1000)
     parse.add_argument("--slow-runs", type=int, default=100, help="0: leave out")
-    options = parse.parse_args()
-    table = result(
-        "many_judges", options, lambda: run_all(study, tasks(options), options)
-    )
-    fill_table("many_judges", summary(table))
-    plots.strips("many_judges", list(figure_rows(table)))
+    chosen = options.parse(parse, arguments, runs=4, slow_runs=2)
+    if make(NAME, chosen, study, tasks):
+        from benchmarks import plots
+
+        fill(tables())
+        plots.strips(NAME, list(figure_rows(read(NAME))))
 
 
 if __name__ == "__main__":

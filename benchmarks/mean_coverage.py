@@ -18,12 +18,10 @@ the first draws only, a pool of 1,000 rows, and the latter few cells. The table 
 import warnings
 import zlib
 
-import evalstats
 import numpy as np
 import polars as pl
-from ppi_py import ppi_mean_ci
 
-from benchmarks import plots
+from benchmarks import options
 from benchmarks.cells import (
     generator,
     likert_cells,
@@ -32,23 +30,21 @@ from benchmarks.cells import (
     rate_cells,
     xstest_cells,
 )
-from benchmarks.documents import fill_table
+from benchmarks.documents import fill
 from benchmarks.runs import (
     ALONE,
     CHECKED,
     LEVEL,
-    add_data,
     by_library,
-    check_data,
     coverage,
     difference_of_first,
     in_closed_form,
-    parser,
-    result,
-    run_all,
+    make,
+    read,
     say_difference,
 )
 
+NAME, NEEDS_DATA = "mean_coverage", True
 N_LABELED = (10, 20, 40, 100)
 LARGEST_POOL = 1000
 # What evalstats.judge_debias_mean_ci asks for.
@@ -66,12 +62,16 @@ PLACE = ("kind", "data", "system", "judge", "half", "n_labeled", "n_pool")
 
 
 def ppi_python(X, y, pool):
+    from ppi_py import ppi_mean_ci
+
     with np.errstate(all="ignore"):
         low, high = ppi_mean_ci(y, X[:, 0], pool[:, 0], alpha=1 - LEVEL)
     return low.item(), high.item()
 
 
 def evalstats_interval(X, y, pool):
+    import evalstats
+
     judge = np.concatenate([X[:, 0], pool[:, 0]])
     human = np.concatenate([y, np.full(len(pool), np.nan)])
     with warnings.catch_warnings(), np.errstate(all="ignore"):
@@ -156,9 +156,9 @@ def halved(cells):
         yield cell, "reported on" if number % 2 else "fixed on"
 
 
-def tasks(options):
+def tasks(chosen):
     """Yield the arguments of each study."""
-    folder = options.data
+    folder = chosen.data
     groups = [
         ("rates", xstest_cells(folder)),
         ("rates", qa_cells(folder)),
@@ -171,18 +171,18 @@ def tasks(options):
             for n_labeled in N_LABELED:
                 for n_pool in sorted({n_labeled, 10 * n_labeled, LARGEST_POOL}):
                     place = (kind, cell, half, n_labeled, n_pool)
-                    yield *place, options.runs, slow_runs(*place, options)
+                    yield *place, chosen.runs, slow_runs(*place, chosen)
 
 
-def slow_runs(kind, cell, half, n_labeled, n_pool, options):
+def slow_runs(kind, cell, half, n_labeled, n_pool, chosen):
     """Return how many draws each slow method takes."""
     if kind != "rates" or n_pool != LARGEST_POOL:
         return {}
     runs = {}
-    if n_labeled >= EVALSTATS_LABELS and options.evalstats_runs:
-        runs["evalstats"] = options.evalstats_runs
-    if (cell.system, cell.judge) in SIGMOID_CELLS and options.sigmoid_runs:
-        runs["Sigmoid"] = options.sigmoid_runs
+    if n_labeled >= EVALSTATS_LABELS and chosen.evalstats_runs:
+        runs["evalstats"] = chosen.evalstats_runs
+    if (cell.system, cell.judge) in SIGMOID_CELLS and chosen.sigmoid_runs:
+        runs["Sigmoid"] = chosen.sigmoid_runs
     return runs
 
 
@@ -223,26 +223,35 @@ def figure_rows(table):
         yield "coverage (0.7: or less)", LEVEL, 0.7, panels
 
 
-def main():
-    parse = parser(__doc__)
-    add_data(parse)
+def tables():
+    """Return the tables of the documents by their names."""
+    table = read(NAME)
+    rates = table.filter(kind="rates")
+    fast = rates.filter(~pl.col("method").is_in(SLOW_METHODS))
+    real = table.filter(kind="real labels").sort("half", maintain_order=True)
+    return {
+        "mean_coverage": summary(fast.sort("half", maintain_order=True), "half"),
+        **{
+            f"mean_coverage_{method.lower()}": summary(beside(rates, method))
+            for method in SLOW_METHODS
+        },
+        "mean_coverage_real_labels": summary(real, "half"),
+    }
+
+
+def main(arguments=None):
+    parse = options.parser(__doc__, "folder of the files")
     parse.add_argument("--runs", type=int, default=4000)
     parse.add_argument("--evalstats-runs", type=int, default=200, help="0: leave out")
     parse.add_argument("--sigmoid-runs", type=int, default=200, help="0: leave out")
-    options = parse.parse_args()
-    check_data(parse, options)
-    table = result(
-        "mean_coverage", options, lambda: run_all(study, tasks(options), options)
-    )
-    say_difference(table)
-    rates = table.filter(kind="rates")
-    fast = rates.filter(~pl.col("method").is_in(SLOW_METHODS))
-    fill_table("mean_coverage", summary(fast.sort("half", maintain_order=True), "half"))
-    for method in SLOW_METHODS:
-        fill_table(f"mean_coverage_{method.lower()}", summary(beside(rates, method)))
-    real = table.filter(kind="real labels").sort("half", maintain_order=True)
-    fill_table("mean_coverage_real_labels", summary(real, "half"))
-    plots.strips("mean_coverage", list(figure_rows(table)))
+    chosen = options.parse(parse, arguments, runs=40, evalstats_runs=2, sigmoid_runs=2)
+    if make(NAME, chosen, study, tasks):
+        from benchmarks import plots
+
+        table = read(NAME)
+        say_difference(table)
+        fill(tables())
+        plots.strips(NAME, list(figure_rows(table)))
 
 
 if __name__ == "__main__":

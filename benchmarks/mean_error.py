@@ -20,22 +20,20 @@ from the table alone.
 import numpy as np
 import polars as pl
 
-from benchmarks import plots
+from benchmarks import options
 from benchmarks.cells import generator, qa_cells, summary_cells, xstest_cells
-from benchmarks.documents import fill_table
+from benchmarks.documents import fill
 from benchmarks.runs import (
     ALONE,
-    add_data,
     by_library,
-    check_data,
     compare_errors,
     in_closed_form,
-    parser,
-    result,
-    run_all,
+    make,
+    read,
     say_difference,
 )
 
+NAME, NEEDS_DATA = "mean_error", True
 N_LABELED = (5, 10, 15, 20, 30, 50, 100, 200)
 LARGEST_POOL, SMALLEST_POOL = 1000, 20
 FAST = [
@@ -83,16 +81,16 @@ def without_interval(names):
     return [(name, None) for name in names]
 
 
-def tasks(options):
+def tasks(chosen):
     """Yield the arguments of each study."""
     for load in (xstest_cells, qa_cells, summary_cells):
-        cells = load(options.data)
-        slow_cells = {id(cell) for cell in few(cells, options.slow_systems)}
+        cells = load(chosen.data)
+        slow_cells = {id(cell) for cell in few(cells, chosen.slow_systems)}
         for cell in cells:
-            slow_trials = options.slow_trials * (id(cell) in slow_cells)
+            slow_trials = chosen.slow_trials * (id(cell) in slow_cells)
             for n_labeled in N_LABELED:
                 if n_labeled + SMALLEST_POOL <= len(cell.labels):
-                    yield cell, n_labeled, options.trials, slow_trials
+                    yield cell, n_labeled, chosen.trials, slow_trials
 
 
 def few(cells, n_systems):
@@ -189,25 +187,32 @@ def panels(table):
         yield title, chosen.group_by("method", "n_labeled").agg(pl.col("ratio").mean())
 
 
-def main():
-    parse = parser(__doc__)
-    add_data(parse)
+def tables():
+    """Return the tables of the documents by their names."""
+    table = read(NAME)
+    return {
+        "mean_error": ratio_by_n(table, "all"),
+        "mean_error_slow": ratio_by_n(table, "first"),
+        "mean_error_useless": useless(table),
+        "mean_error_worst": worst(table),
+    }
+
+
+def main(arguments=None):
+    parse = options.parser(__doc__, "folder of the files")
     parse.add_argument("--trials", type=int, default=5000)
     parse.add_argument(
         "--slow-trials", type=int, default=100, help="350 in the paper; 0: leave out"
     )
     parse.add_argument("--slow-systems", type=int, default=2)
-    options = parse.parse_args()
-    check_data(parse, options)
-    table = result(
-        "mean_error", options, lambda: run_all(study, tasks(options), options)
-    )
-    say_difference(table)
-    fill_table("mean_error", ratio_by_n(table, "all"))
-    fill_table("mean_error_slow", ratio_by_n(table, "first"))
-    fill_table("mean_error_useless", useless(table))
-    fill_table("mean_error_worst", worst(table))
-    plots.ratios_by_n("mean_error", dict(panels(table)))
+    chosen = options.parse(parse, arguments, trials=40, slow_trials=2)
+    if make(NAME, chosen, study, tasks):
+        from benchmarks import plots
+
+        table = read(NAME)
+        say_difference(table)
+        fill(tables())
+        plots.ratios_by_n(NAME, dict(panels(table)))
 
 
 if __name__ == "__main__":

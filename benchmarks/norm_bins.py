@@ -11,59 +11,53 @@ far beside it, and a table into `docs/evidence.md`. `--quick` takes few pairs an
 nothing; `--summary-only` makes picture and table from the files.
 """
 
-import argparse
-
 import polars as pl
 
-from benchmarks.documents import fill_table
-from benchmarks.pairs import Pairs, add_data, find
-from benchmarks.tables import RESULTS, of_all, rounded
+from benchmarks import options
+from benchmarks.documents import fill
+from benchmarks.pairs import make
+from benchmarks.tables import of_all, rounded
 from skdiffuse.evaluation import norm_agreement
 
+NAME, NEEDS_DATA = "norm_bins", True
 N_BINS = 50
 
 
-def table_of(rows):
-    """Return the means over the pairs."""
+def study(pairs, chosen):
+    """Return the bins of all pairs."""
+    return norm_agreement(pairs, n_bins=N_BINS)
+
+
+def writing(rows):
+    """Return the table that is written: the means over the pairs."""
     table = pl.DataFrame(rows)
     means = table.group_by("judge", "bin", maintain_order=True).agg(
         pl.col("norm", "winner", "tie", "loser").mean(), n_pairs=pl.len()
     )
-    return rounded(means.sort("judge", "bin").to_dicts())
+    return {NAME: rounded(means.sort("judge", "bin").to_dicts())}
 
 
-def summaries():
-    """Fill the table of the documents from the files, and draw the picture."""
-    table = of_all("norm_bins")
-    if table is None:
-        return
-    from benchmarks.plots import norm_bins
-
-    norm_bins("norm_bins", table)
+def tables():
+    """Return the table of the documents by its name."""
     fifth = (pl.col("bin") * 5 // N_BINS + 1).alias("fifth")
     shares = (
-        table.with_columns(fifth)
+        of_all(NAME)
+        .with_columns(fifth)
         .group_by("data", "judge", "fifth", maintain_order=True)
         .agg(pl.col("winner", "tie", "loser").mean().round(3))
     )
-    fill_table("norm_bins", shares.filter(pl.col("fifth").is_in([1, 3, 5])))
+    return {NAME: shares.filter(pl.col("fifth").is_in([1, 3, 5]))}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_data(parser)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--summary-only", action="store_true")
-    options = parser.parse_args()
-    if not options.summary_only:
-        pairs = Pairs(find(options.data), 3 if options.quick else None)
-        table = table_of(norm_agreement(pairs, n_bins=N_BINS))
-        if options.quick:
-            print(table)
-            return
-        RESULTS.mkdir(exist_ok=True)
-        table.write_csv(RESULTS / f"norm_bins_{pairs.data}.csv")
-    summaries()
+def main(arguments=None):
+    parse = options.parser(__doc__, "the file, or a folder of several")
+    parse.add_argument("--pairs", type=int, help="at most so many")
+    chosen = options.parse(parse, arguments, pairs=2)
+    if make(NAME, chosen, study, writing):
+        from benchmarks import plots
+
+        fill(tables())
+        plots.norm_bins(NAME, of_all(NAME))
 
 
 if __name__ == "__main__":

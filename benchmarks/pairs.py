@@ -1,19 +1,12 @@
 """Pairs of real generators with all preferences, from the files of judgements."""
 
 import itertools
-import os
 from pathlib import Path
 
 import numpy as np
 
-# The scores by which one output is better than another, by file; MQM counts errors.
-JUDGES = {
-    "alpaca_eval": ("score",),
-    "qa_eval_nq": ("human", "f1"),
-    "openqa_nq": ("f1", "em", "exact_match"),
-    "realsumm": ("human", "rouge1", "rougeL"),
-    "wmt23_sxs_zhen": ("mqm",),
-}
+from benchmarks.tables import JUDGES, RESULTS
+
 LOWER_IS_BETTER = ("mqm",)
 # Probabilities that an LLM prefers an answer differ by rounding where it does not care.
 TIES = {"alpaca_eval": 0.02}
@@ -83,18 +76,35 @@ class Pairs:
         return min(len(self._preferences(a, b)[0]) for a, b in self.pairs)
 
 
-def add_data(parser):
-    """Add the option that names the file."""
-    parser.add_argument(
-        "--data",
-        required=True,
-        help=f"{' or '.join(JUDGES)} .npz; a bare name is looked up in SKDIFFUSE_DATA",
-    )
+def files(data):
+    """Return the paths of one file, or of all that are in a folder."""
+    path = Path(data)
+    found = [path] if path.is_file() else [path / f"{name}.npz" for name in JUDGES]
+    found = [path for path in found if path.exists()]
+    if not found:
+        raise SystemExit(f"no {data}, nor {', '.join(JUDGES)} .npz in it")
+    return found
 
 
-def find(name):
-    """Return the path of a file, or of a name in the folder of the data."""
-    path = Path(name)
-    if path.exists():
-        return path
-    return Path(os.environ.get("SKDIFFUSE_DATA", ".")) / f"{path.stem}.npz"
+def make(name, chosen, study, writing):
+    """Make the tables of a study of each file; print that of few pairs if quick.
+
+    `study(pairs, chosen)` returns rows, `writing(rows)` the tables by their names.
+
+    Returns
+    -------
+    bool
+        Whether there are summaries to make.
+    """
+    if chosen.summary_only:
+        return True
+    for path in files(chosen.data):
+        pairs = Pairs(path, chosen.pairs)
+        written = writing(study(pairs, chosen))
+        if chosen.quick:
+            print(pairs.data, written[name], sep="\n")
+            continue
+        RESULTS.mkdir(exist_ok=True)
+        for table_name, table in written.items():
+            table.write_csv(RESULTS / f"{table_name}_{pairs.data}.csv")
+    return not chosen.quick

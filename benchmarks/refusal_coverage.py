@@ -11,30 +11,30 @@ The table goes to `benchmarks/results/refusal_coverage.csv`, its summary into
 `docs/evidence.md`; `--summary-only` makes the summary from the table alone.
 """
 
-import argparse
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 from sklearn.utils import check_random_state
 
-from benchmarks.documents import fill_table
+from benchmarks import options
+from benchmarks.cells import xstest_cells
+from benchmarks.documents import fill
+from benchmarks.runs import make, read
 from skdiffuse import PPIMeanEstimator
 
+NAME, NEEDS_DATA = "refusal_coverage", True
 METHODS = {
     "labels alone Wilson": (0.0, "wilson"),
     "ols Wilson (default)": ("ols", "wilson"),
     "ols t": ("ols", "t"),
     "ppi++ normal": ("ppi++", "normal"),
 }
-OUT = Path(__file__).parent / "results" / "refusal_coverage.csv"
 
 
-def study(X, refusal, n_labeled, runs):
-    """Return rows of coverage, width and error, one a method."""
-    truth = refusal.mean()
+def study(cell, n_labeled, runs):
+    """Return coverage, width and error, a record a method."""
+    X, refusal = cell.scores, cell.labels
     ends = {name: np.empty((runs, 2)) for name in METHODS}
     means = {name: np.empty(runs) for name in METHODS}
     for run in range(runs):
@@ -45,17 +45,30 @@ def study(X, refusal, n_labeled, runs):
             estimator = PPIMeanEstimator(lam, clip=lam == "ppi++").fit(X, y)
             means[name][run] = estimator.mean_
             ends[name][run] = estimator.confidence_interval(method=method)
-    for name in METHODS:
-        low, high = ends[name].T
-        coverage = np.mean((low <= truth) & (truth <= high))
-        yield {
-            "method": name,
-            "coverage": round(coverage, 4),
-            "coverage_error": round(math.sqrt(coverage * (1 - coverage) / runs), 4),
-            "mean_width": round(np.mean(high - low), 4),
-            "zero_width": round(np.mean(high == low), 4),
-            "rmse": round(math.sqrt(np.mean((means[name] - truth) ** 2)), 4),
-        }
+    place = {
+        "model": cell.system,
+        "judge": cell.judge,
+        "rate": round(cell.truth, 4),
+        "n_labeled": n_labeled,
+        "runs": runs,
+    }
+    return [
+        place | {"method": name} | compare(ends[name], means[name], cell.truth)
+        for name in METHODS
+    ]
+
+
+def compare(ends, means, truth):
+    """Return coverage and width of intervals, and the error of means."""
+    low, high = ends.T
+    coverage = np.mean((low <= truth) & (truth <= high))
+    return {
+        "coverage": round(coverage, 4),
+        "coverage_error": round(math.sqrt(coverage * (1 - coverage) / len(ends)), 4),
+        "mean_width": round(np.mean(high - low), 4),
+        "zero_width": round(np.mean(high == low), 4),
+        "rmse": round(math.sqrt(np.mean((means - truth) ** 2)), 4),
+    }
 
 
 def summary(table):
@@ -72,38 +85,23 @@ def summary(table):
     )
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--data", default=os.environ.get("SKDIFFUSE_DATA"))
-    parser.add_argument("--runs", type=int, default=2000)
-    parser.add_argument("--summary-only", action="store_true")
-    options = parser.parse_args()
-    if options.summary_only:
-        fill_table("refusal_coverage", summary(pl.read_csv(OUT)))
-        return
-    if not options.data:
-        parser.error("name the folder of xstest_refusal.csv: --data or SKDIFFUSE_DATA")
-    table = pl.read_csv(Path(options.data) / "xstest_refusal.csv")
-    records = []
-    for (model,), rows in table.group_by("model", maintain_order=True):
-        refusal = rows["refusal"].to_numpy().astype(float)
-        for judge in ("judge_gpt4", "judge_string"):
-            X = rows[[judge]].to_numpy().astype(float)
-            for n_labeled in (10, 20, 40, 100):
-                cell = {
-                    "model": model,
-                    "judge": judge,
-                    "rate": round(refusal.mean(), 4),
-                    "n_labeled": n_labeled,
-                    "runs": options.runs,
-                }
-                records += [
-                    cell | r for r in study(X, refusal, n_labeled, options.runs)
-                ]
-    result = pl.DataFrame(records)
-    OUT.parent.mkdir(exist_ok=True)
-    result.write_csv(OUT)
-    fill_table("refusal_coverage", summary(result))
+def tasks(chosen):
+    """Yield the arguments of each study."""
+    for cell in xstest_cells(chosen.data):
+        for n_labeled in (10, 20, 40, 100):
+            yield cell, n_labeled, chosen.runs
+
+
+def tables():
+    """Return the tables of the documents by their names."""
+    return {NAME: summary(read(NAME))}
+
+
+def main(arguments=None):
+    parse = options.parser(__doc__, "folder of the file")
+    parse.add_argument("--runs", type=int, default=2000)
+    if make(NAME, options.parse(parse, arguments, runs=10), study, tasks):
+        fill(tables())
 
 
 if __name__ == "__main__":

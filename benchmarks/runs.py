@@ -1,8 +1,5 @@
 """What the benchmarks share: the estimators, options, parallel runs, comparisons."""
 
-import argparse
-import os
-
 import numpy as np
 import polars as pl
 from joblib import parallel_config
@@ -44,25 +41,7 @@ CLOSED_FORMS = {
 # So many draws of each setting are fitted by the library too.
 CHECKED = 20
 TOLERANCE = 1e-9
-
-
-def parser(documentation):
-    """Return a parser of the options that all benchmarks have."""
-    result = argparse.ArgumentParser(description=documentation.splitlines()[0])
-    result.add_argument("--jobs", type=int, default=2, help="processes")
-    result.add_argument("--summary-only", action="store_true")
-    return result
-
-
-def add_data(parser):
-    """Add the option of the folder of real judgements."""
-    parser.add_argument("--data", default=os.environ.get("SKDIFFUSE_DATA"))
-
-
-def check_data(parser, options):
-    """Refuse to run without real judgements."""
-    if not options.data and not options.summary_only:
-        parser.error("name the folder of real judgements: --data or SKDIFFUSE_DATA")
+QUICK_TASKS = 12
 
 
 def run_all(study, tasks, options):
@@ -75,15 +54,33 @@ def run_all(study, tasks, options):
     return pl.DataFrame([record for part in parts for record in part])
 
 
-def result(name, options, make):
-    """Make the table and write it; with ``--summary-only`` read it."""
-    path = RESULTS / f"{name}.csv"
+def make(name, options, study, tasks):
+    """Make the table of a study and write it; of a few tasks with ``--quick``.
+
+    Returns
+    -------
+    bool
+        Whether there are summaries to make.
+    """
     if options.summary_only:
-        return pl.read_csv(path)
-    table = make()
-    path.parent.mkdir(exist_ok=True)
-    table.write_csv(path)
-    return table
+        return True
+    tasks = list(tasks(options))
+    if options.quick:
+        print(run_all(study, tasks[:: len(tasks) // QUICK_TASKS + 1], options))
+        return False
+    RESULTS.mkdir(exist_ok=True)
+    run_all(study, tasks, options).write_csv(path(name))
+    return True
+
+
+def read(name):
+    """Return the table of a study."""
+    return pl.read_csv(path(name))
+
+
+def path(name):
+    """Return where the table of a study is."""
+    return RESULTS / f"{name}.csv"
 
 
 def by_library(sample, methods):

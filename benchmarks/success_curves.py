@@ -5,24 +5,26 @@ chooses some of them, and is right if these have the winner of all that were dra
 
     python -m benchmarks.success_curves --data FILE.npz [--pairs 100] [--repeats 10]
 
-The curves go to `benchmarks/results/success_curves_DATA.csv`, the number of labels for
-a wanted success rate to `labels_to_rate_DATA.csv`, a picture beside them, and the
-tables of all data sets so far into `docs/evidence.md`. `--quick` takes few pairs and
+The curves go to `benchmarks/results/success_curves_DATA.csv`, their mean gain over
+random examples to `success_gains_DATA.csv`, the number of labels for a wanted success
+rate to `labels_to_rate_DATA.csv`, a picture beside them, and the tables of all data
+sets so far into `docs/evidence.md`. `--quick` takes few pairs and
 draws and writes nothing; `--summary-only` makes tables and pictures from the files.
 """
 
-import argparse
 import sys
 
 import numpy as np
 import polars as pl
 
-from benchmarks.documents import fill_table
-from benchmarks.pairs import Pairs, add_data, find
-from benchmarks.tables import RESULTS, of_all, rounded
+from benchmarks import options
+from benchmarks.documents import fill
+from benchmarks.pairs import make
+from benchmarks.tables import of_all, rounded
 from skdiffuse import DiffUseSelector, NormSelector, RandomSelector
 from skdiffuse.evaluation import success_curve, summarise
 
+NAME, NEEDS_DATA = "success_curves", True
 BUDGETS = (5, 10, 15, 20, 30, 40, 60, 80, 100, 120, 160, 200)
 KMEANS_BUDGETS = (10, 30, 60, 100, 200)
 RATES = (0.85, 0.90, 0.95)
@@ -45,25 +47,23 @@ KMEANS = {
     )
     for representative in ("centroid", "max_norm")
 }
-INPUTS = {"inputs ward centroid": DiffUseSelector()}
-SHOWN = ("random", "ward centroid", "ward max_norm", "maximum norm")
+INPUTS = {"inputs ward centroid": DiffUseSelector(representative="centroid")}
+SHOWN = ("random", "maximum norm", "ward centroid", "ward cosine", "ward max_norm")
 
 
-def run(pairs, repeats, kmeans_repeats, jobs):
+def study(pairs, chosen):
     """Return the table of all arms."""
     half = int(0.8 * pairs.smallest()) // 2
     budgets = [budget for budget in BUDGETS if budget <= half]
-    how = {"n_jobs": jobs, "verbose": sys.stderr.isatty()}
-    rows = success_curve(ARMS, pairs, budgets=budgets, n_repeats=repeats, **how)
+    how = {"n_jobs": chosen.jobs, "verbose": sys.stderr.isatty()}
+    often = {"n_repeats": chosen.repeats, **how}
+    rows = success_curve(ARMS, pairs, budgets=budgets, **often)
     if pairs.of_inputs is not None:
-        rows += success_curve(
-            INPUTS, pairs.inputs(), budgets=budgets, n_repeats=repeats, **how
-        )
-    if kmeans_repeats:
+        rows += success_curve(INPUTS, pairs.inputs(), budgets=budgets, **often)
+    if chosen.kmeans_repeats:
         fewer = [budget for budget in KMEANS_BUDGETS if budget <= half]
-        rows += success_curve(
-            KMEANS, pairs, budgets=fewer, n_repeats=kmeans_repeats, **how
-        )
+        often["n_repeats"] = chosen.kmeans_repeats
+        rows += success_curve(KMEANS, pairs, budgets=fewer, **often)
     return rows
 
 
@@ -140,31 +140,48 @@ def _plain(number):
     return None if number is None or np.isnan(number) else float(number)
 
 
-def write(data, rows):
-    """Write the tables of a data set."""
+def gains(rows):
+    """Return by how much arms succeed more often than random examples do.
+
+    The mean over the budgets of an arm; the interval is over the pairs.
+    """
+    key = ("pair", "judge", "budget")
+    of_random = {
+        tuple(row[column] for column in key): row["success"]
+        for row in rows
+        if row["selector"] == "random"
+    }
+    gained = [
+        row | {"gain": row["success"] - of_random[tuple(row[c] for c in key)]}
+        for row in rows
+    ]
+    return summarise(gained, by=["judge", "selector"], value="gain")
+
+
+def writing(rows):
+    """Return the tables that are written, by their names."""
     by = ["judge", "selector", "budget"]
     curves = summarise(rows, by=by)
     bias = {tuple(r[c] for c in by): r for r in summarise(rows, by=by, value="bias")}
     for row in curves:
         row["bias"] = bias[tuple(row[column] for column in by)]["mean"]
-    RESULTS.mkdir(exist_ok=True)
-    rounded(curves).write_csv(RESULTS / f"success_curves_{data}.csv")
     needed = [record for rate in RATES for record in labels_to_rate(rows, rate)]
-    rounded(needed).write_csv(RESULTS / f"labels_to_rate_{data}.csv")
+    return {
+        NAME: rounded(curves),
+        "success_gains": rounded(gains(rows)),
+        "labels_to_rate": rounded(needed),
+    }
 
 
-def summaries():
-    """Fill the tables of the documents from the files, and draw the pictures."""
-    table = of_all("success_curves")
-    if table is None:
-        return
-    from benchmarks.plots import success_curves
-
-    for (data,), rows in table.group_by("data", maintain_order=True):
-        success_curves(f"success_curves_{data}", rows)
-    fill_table("success_curves", _mean_success(table))
-    fill_table("distance_bias", _bias(table))
-    fill_table("labels_to_rate", _labels(of_all("labels_to_rate")))
+def tables():
+    """Return the tables of the documents by their names."""
+    curves = of_all(NAME)
+    return {
+        NAME: _mean_success(curves),
+        "success_gains": _gains(of_all("success_gains")),
+        "distance_bias": _bias(curves),
+        "labels_to_rate": _labels(of_all("labels_to_rate")),
+    }
 
 
 def _mean_success(table):
@@ -177,6 +194,17 @@ def _mean_success(table):
     )
 
 
+def _gains(table):
+    both = pl.format(
+        "{} ({} to {})", *(pl.col(c).round(3) for c in ("mean", "low", "high"))
+    )
+    arms = [*SHOWN[1:], "kmeans centroid", *INPUTS]
+    wide = table.with_columns(both=both).pivot(
+        "selector", index=["data", "judge", "n"], values="both"
+    )
+    return wide.select("data", "judge", pl.col("n").alias("pairs"), *arms)
+
+
 def _bias(table):
     rows = table.filter(
         pl.col("budget").is_in([20, 60]) & pl.col("selector").is_in(SHOWN)
@@ -186,6 +214,9 @@ def _bias(table):
 
 def _labels(table):
     rows = table.filter(pl.col("selector").is_in([*ARMS, *INPUTS]))
+    # A column without any number is read as text.
+    numbers = ("labels", "of_random", "low", "high")
+    rows = rows.with_columns(pl.col(*numbers).cast(pl.Float64))
     share = (
         pl.when(pl.col("of_random").is_null())
         .then(pl.lit("not reached"))
@@ -210,28 +241,18 @@ def _labels(table):
     return text.pivot("selector", index=["data", "judge", "rate"], values="share")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    add_data(parser)
-    parser.add_argument("--pairs", type=int, default=100, help="at most so many")
-    parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--kmeans-repeats", type=int, default=2)
-    parser.add_argument("--jobs", type=int, default=-1)
-    parser.add_argument("--quick", action="store_true")
-    parser.add_argument("--summary-only", action="store_true")
-    options = parser.parse_args()
-    if not options.summary_only:
-        most = 4 if options.quick else options.pairs
-        pairs = Pairs(find(options.data), most)
-        if options.quick:
-            rows = run(pairs, 1, 0, options.jobs)
-            print(rounded(summarise(rows, by=["judge", "selector"])))
-            return
-        write(
-            pairs.data,
-            run(pairs, options.repeats, options.kmeans_repeats, options.jobs),
-        )
-    summaries()
+def main(arguments=None):
+    parse = options.parser(__doc__, "the file, or a folder of several")
+    parse.add_argument("--pairs", type=int, default=100, help="at most so many")
+    parse.add_argument("--repeats", type=int, default=10)
+    parse.add_argument("--kmeans-repeats", type=int, default=2, help="0: leave out")
+    chosen = options.parse(parse, arguments, pairs=2, repeats=1, kmeans_repeats=0)
+    if make(NAME, chosen, study, writing):
+        from benchmarks import plots
+
+        fill(tables())
+        for (data,), rows in of_all(NAME).group_by("data", maintain_order=True):
+            plots.success_curves(f"{NAME}_{data}", rows)
 
 
 if __name__ == "__main__":

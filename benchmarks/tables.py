@@ -5,9 +5,15 @@ from pathlib import Path
 import polars as pl
 import polars.selectors as cs
 
-from benchmarks.pairs import JUDGES
-
 RESULTS = Path(__file__).parent / "results"
+# The scores by which one output is better than another, by file; MQM counts errors.
+JUDGES = {
+    "alpaca_eval": ("score",),
+    "qa_eval_nq": ("human", "f1"),
+    "openqa_nq": ("f1", "em", "exact_match"),
+    "realsumm": ("human", "rouge1", "rougeL"),
+    "wmt23_sxs_zhen": ("mqm",),
+}
 
 
 def of_all(name):

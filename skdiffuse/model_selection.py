@@ -315,9 +315,9 @@ class LabelCostScorer:
     >>> from skdiffuse import LabelCostScorer, PreferenceComparison
     >>> from skdiffuse.datasets import make_preference_pool
     >>> X, y = make_preference_pool(winning_distance=0.4, random_state=0)
-    >>> comparison = PreferenceComparison().fit(X, y)  # 30 annotations
+    >>> comparison = PreferenceComparison().fit(X, y)  # 8 annotations
     >>> LabelCostScorer(cost=0.001)(comparison, X, y)
-    0.97
+    0.992
     """
 
     def __init__(self, cost: float = 0.001) -> None:

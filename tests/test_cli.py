@@ -197,7 +197,7 @@ def test_compare_is_the_comparison_of_python(run, captions_file, arguments, para
     selector = DiffUseSelector(
         budget,
         clustering=options.get("--clustering", "ward"),
-        representative=options.get("--representative", "centroid"),
+        representative=options.get("--representative", "cosine"),
         random_state=0,
     )
     if options.get("--selector") == "norm":
@@ -253,7 +253,7 @@ def test_notes_warn_of_what_a_verdict_cannot_say(run, captions_frame, captions_f
     selected = captions_frame.with_columns(row=pl.lit(1), p=pl.col("preference"))
     assert "outside the file" in notes(selected, "--budget", "100")
     ties = captions_frame.with_columns(p=pl.lit("tie"))
-    assert "--ties drop" in notes(ties, "--max-annotations", "20")
+    assert "--ties drop" in notes(ties, "--ties", "draw", "--max-annotations", "20")
     assert "are not ties" in notes(ties, "--budget", "20")
     assert "not win rates" in notes(ties, "--budget", "20")
     assert "not win rates" not in notes(ties, "--budget", "20", "--selector", "random")

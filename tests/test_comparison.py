@@ -43,7 +43,7 @@ SELECTORS = {
     "norm": NormSelector(),
 }
 RULES = {
-    "draw": HypergeometricRule(risk=0.2),
+    "draw": HypergeometricRule(risk=0.2, ties="draw"),
     "drop": HypergeometricRule(risk=0.1, ties="drop"),
     "betting": BettingRule(alpha=0.1),
     "fixed": FixedBudget(),
@@ -81,7 +81,7 @@ CRITICAL = {
 
 @pytest.mark.parametrize("draws", CRITICAL)
 def test_critical_counts_of_the_hypergeometric_rule(draws):
-    rule = HypergeometricRule(risk=0.2)
+    rule = HypergeometricRule(risk=0.2, ties="draw")
     for wins in range(draws // 2 + 1, draws + 1):
         for other in (0, -1) if 2 * wins > draws else ():
             preferences = np.full(draws, other)
@@ -341,19 +341,20 @@ def test_good_answers_of_a_batch_with_a_bad_one_are_kept():
 
 def test_oracle_that_raises_loses_nothing(tmp_path):
     X, y = make_preference_pool(60, random_state=0)
-    whole = PreferenceComparison().fit(X, y)
+    rule = HypergeometricRule(0.01)
+    whole = PreferenceComparison(None, rule).fit(X, y)
 
     def fails(rows):
         if len(rows) == 1:
             raise ConnectionError("no judge today")
         return y[rows]
 
-    comparison = PreferenceComparison()
+    comparison = PreferenceComparison(None, rule)
     with pytest.raises(ConnectionError):
         comparison.fit(X, fails)
     assert comparison.n_annotations_ == 5
     comparison.save(tmp_path / "log.jsonl")
-    resumed = PreferenceComparison().load(tmp_path / "log.jsonl", X)
+    resumed = PreferenceComparison(None, rule).load(tmp_path / "log.jsonl", X)
     same_verdict(resumed.resume(lambda rows: y[rows]), whole)
     same_verdict(comparison.resume(y), whole)
 
@@ -713,8 +714,8 @@ def test_a_failed_start_leaves_the_comparison_as_it_was():
 
 
 def test_more_annotations_go_on_where_it_was_inconclusive(tmp_path):
-    X, y = make_preference_pool(300, winning_distance=0.3, random_state=1)
-    rule = HypergeometricRule(0.02)
+    X, y = make_preference_pool(300, winning_distance=0.1, random_state=1)
+    rule = HypergeometricRule(0.001)
     whole = PreferenceComparison(None, rule).fit(X, y)
     assert whole.n_annotations_ > 12
     comparison = PreferenceComparison(None, rule, max_annotations=12).fit(X, y)
@@ -854,6 +855,8 @@ def test_scorer_finds_the_comparison_inside():
     nested = make_pipeline(make_pipeline(clone(comparison))).fit(X, y)
     assert LabelCostScorer(0.01)(nested, X, y) == plain
     search = GridSearchCV(
-        comparison, {"stopping_rule__risk": [0.2]}, cv=SubsampleSplit(2, random_state=0)
+        comparison,
+        {"stopping_rule__risk": [0.05]},
+        cv=SubsampleSplit(2, random_state=0),
     )
     assert LabelCostScorer(0.01)(search.fit(X, y), X, y) == plain

@@ -37,7 +37,7 @@ from skdiffuse.evaluation import (
 from skdiffuse.metrics import success, winner, winning_distance
 
 SELECTORS = {
-    "ward centroid": DiffUseSelector(),
+    "ward centroid": DiffUseSelector(representative="centroid"),
     "ward random": DiffUseSelector(representative="random"),
     "ward norm": DiffUseSelector(representative="max_norm"),
     "cosine": DiffUseSelector(clustering="cosine", representative="cosine"),

@@ -107,9 +107,8 @@ def notes_on_verdict(
         )
     if ties_are_draws and verdict.headline == "Inconclusive." and counts["tie"]:
         notes.append(
-            "The risk counts ties against the leader; it is not the chance that the "
-            "leader is worse. --ties drop leaves ties out; --rule betting has a "
-            "guarantee."
+            "With --ties draw the risk counts ties against the leader; it is not the "
+            "chance that the leader is worse. --ties drop leaves them out."
         )
     decided = counts["A"] + counts["B"]
     if verdict.termination_condition == "max_annotations" and decided < 5:

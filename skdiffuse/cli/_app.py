@@ -113,7 +113,7 @@ def select(
     ] = None,
     selector: SelectorOption = "diffuse",
     clustering: ClusteringOption = "ward",
-    representative: RepresentativeOption = "centroid",
+    representative: RepresentativeOption = "cosine",
     embedder: EmbedderOption = _embed.DEFAULT,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -174,15 +174,15 @@ def compare(
     risk: Annotated[
         float | None,
         typer.Option(
-            help="Stop when the rule's risk is below this: a rule of thumb (default "
-            "0.2), or a guarantee under --rule betting (default 0.05)."
+            help="Stop when the rule's risk is below this (default 0.05): a rule of "
+            "thumb, or a guarantee under --rule betting."
         ),
     ] = None,
     ties: Annotated[
         Literal["draw", "drop"] | None,
         typer.Option(
-            help="Under --rule hypergeometric a tie is a draw that nobody wins "
-            "(default), or no draw at all."
+            help="Under --rule hypergeometric a tie is no draw at all (drop, the "
+            "default), or a draw that nobody wins."
         ),
     ] = None,
     min_annotations: Annotated[
@@ -210,7 +210,7 @@ def compare(
         ),
     ] = None,
     clustering: ClusteringOption = "ward",
-    representative: RepresentativeOption = "centroid",
+    representative: RepresentativeOption = "cosine",
     embedder: EmbedderOption = _embed.DEFAULT,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
@@ -261,9 +261,7 @@ def compare(
     result["notes"] = _answers.notes_on_verdict(
         verdict,
         random_sample=name == "random" and (budget is not None or rule == "fixed"),
-        ties_are_draws=budget is None
-        and rule in (None, "hypergeometric")
-        and ties != "drop",
+        ties_are_draws=ties == "draw",
         selected_before="row" in table.columns,
     )
     _print(result, as_json, _report.verdict)

@@ -20,7 +20,7 @@ def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[st
         seed,
         stage,
     )
-    selector = _selectors.make("diffuse", budget, "ward", "centroid", seed).fit(X)
+    selector = _selectors.make("diffuse", budget, "ward", "cosine", seed).fit(X)
     selected = selector.selected_indices_
     verdict = _answers.fixed_verdict(captions.preference[selected], len(X))
     rng = np.random.default_rng(seed)

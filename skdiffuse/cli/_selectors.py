@@ -53,7 +53,7 @@ def make_rule(
         raise ValueError(f"--risk {risk:g} is not between 0 and 1; give, say, 0.1.")
     if name == "betting":
         return BettingRule(0.05 if risk is None else risk)
-    return HypergeometricRule(0.2 if risk is None else risk, ties=ties or "draw")
+    return HypergeometricRule(0.05 if risk is None else risk, ties=ties or "drop")
 
 
 def vectors(

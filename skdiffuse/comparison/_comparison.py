@@ -110,8 +110,8 @@ class PreferenceComparison(BaseEstimator):
     >>> X, y = make_preference_pool(winning_distance=0.4, random_state=0)
     >>> comparison = PreferenceComparison().fit(X, y)
     >>> comparison.verdict_
-    <Verdict: A is better. judged: 30 of 500 examples; votes: A wins 18, B wins 6, 6
-    ties; status: the stopping rule is satisfied; risk: 0.173 (a rule of thumb, no
+    <Verdict: A is better. judged: 8 of 500 examples; votes: A wins 7, B wins 1, 0
+    ties; status: the stopping rule is satisfied; risk: 0.0341 (a rule of thumb, no
     guarantee)>
     >>> comparison.score(X, y)
     1.0

@@ -114,12 +114,12 @@ class HypergeometricRule(StoppingRule):
 
     Parameters
     ----------
-    risk : float, default=0.2
-        Stop when the risk is below this, in (0, 1).
-    ties : {"draw", "drop"}, default="draw"
+    risk : float, default=0.05
+        Stop when the risk is below this, in (0, 1). The paper has 0.05, 0.1 and 0.2.
+    ties : {"draw", "drop"}, default="drop"
         What a tie is. ``"draw"``: a draw that is not a win. ``"drop"``: no draw at
         all; the pool then has as many examples as would be decided at the rate seen so
-        far.
+        far. The paper leaves it open.
 
     See Also
     --------
@@ -149,14 +149,11 @@ class HypergeometricRule(StoppingRule):
     --------
     >>> from skdiffuse import HypergeometricRule
     >>> import numpy as np
-    >>> HypergeometricRule(risk=0.2).assess(np.array([1, 1, 1, 0, 1]), 800).stop
+    >>> preferences = np.array([1, 1, 0, 1, 0, 1, 1])
+    >>> HypergeometricRule().assess(preferences, 800).stop
     True
-    >>> HypergeometricRule(risk=0.2).assess(np.array([1, 1, 0, 0, 1]), 800).stop
+    >>> HypergeometricRule(ties="draw").assess(preferences, 800).stop
     False
-    >>> HypergeometricRule(risk=0.2, ties="drop").assess(
-    ...     np.array([1, 1, 0, 0, 1]), 800
-    ... ).stop
-    True
     """
 
     _parameter_constraints: dict = {
@@ -166,7 +163,7 @@ class HypergeometricRule(StoppingRule):
 
     risk_means = "a rule of thumb, no guarantee"
 
-    def __init__(self, risk: float = 0.2, *, ties: str = "draw") -> None:
+    def __init__(self, risk: float = 0.05, *, ties: str = "drop") -> None:
         self.risk = risk
         self.ties = ties
 

@@ -410,7 +410,10 @@ def _verdicts_of_pair(
             ordered = _ordered(comparison, X, seed, orders)
             for judge, y in outcomes.items():
                 fitted = clone(comparison).set_params(selector=ordered)
-                fitted.fit(np.zeros((len(y), 1)), y)
+                # All answers at once: those beyond the verdict do not count.
+                fitted.start(np.zeros((len(y), 1))).tell(
+                    ordered.order, y[ordered.order]
+                )
                 verdict, truth = fitted.winner_, winner(y)
                 distance = abs(winning_distance(y))
                 total = totals.setdefault((judge, name), Total())

@@ -38,11 +38,11 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         Euclidean distances, hierarchically by average cosine distance, by k-means,
         or by any scikit-learn clusterer with a parameter `n_clusters`. The
         hierarchical ones cluster once for every budget.
-    representative : {"centroid", "cosine", "max_norm", "random"}, default="centroid"
+    representative : {"centroid", "cosine", "max_norm", "random"}, default="cosine"
         Which row of a cluster is judged: the nearest to the mean of the cluster by
         Euclidean or by cosine distance, the one with the largest norm, or a
         uniformly random one. Among equals the longer vector is taken, then the
-        first.
+        first. The paper describes all four; see Notes for the default.
     random_state : int, RandomState instance or None, default=None
         Seed of k-means (or of the clusterer, where its own is None) and of the
         random representatives. Pass an int for the same selection in every call.
@@ -110,11 +110,11 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
     >>> X = [[0.0, 0.1], [0.0, 0.2], [0.0, 0.3], [5.0, 5.0], [5.0, 6.0]]
     >>> selector = DiffUseSelector(n_select=2).fit(X)
     >>> selector.selected_indices_
-    array([1, 4])
+    array([2, 4])
     >>> selector.labels_
     array([0, 0, 0, 1, 1])
     >>> selector.annotation_order(3)
-    array([2, 4, 3])
+    array([4, 2, 3])
     """
 
     _parameter_constraints: dict = {
@@ -132,7 +132,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         n_select: int | float = 50,
         *,
         clustering: Any = "ward",
-        representative: str = "centroid",
+        representative: str = "cosine",
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_select = n_select

@@ -1,0 +1,13 @@
+"""Studies whose results the documents show; each module is a command."""
+
+NAMES = (
+    "refusal_coverage",
+    "mean_error",
+    "mean_coverage",
+    "many_judges",
+    "large_n",
+    "success_curves",
+    "iterative",
+    "norm_bins",
+    "peer_diffuse",
+)
