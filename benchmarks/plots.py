@@ -163,7 +163,7 @@ def success_curves(name, table):
                 linewidth=1.3,
                 label=arm,
             )
-            if arm in ("random", "ward max_norm"):
+            if arm in ("random", "ward cosine"):
                 axis.fill_between(
                     rows["budget"], rows["low"], rows["high"], color=colour, alpha=0.1
                 )

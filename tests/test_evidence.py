@@ -49,3 +49,270 @@ def test_every_picture_of_the_page_is_there():
     assert len(pictures) >= 5
     for picture in pictures:
         assert (PAGE.parent / picture).is_file(), picture
+
+
+def claims(tables, results):
+    """Yield sentences of the page with the numbers that the results give."""
+    errors = {row["labels"]: row for row in tables["mean_error"].to_dicts()}
+    few = [errors[n] for n in (5, 10, 15)]
+    worst = max(
+        row[name] / row["Ridge plug-in"] for row in few for name in ("eq. 6", "Ridge")
+    )
+    yield "leave-one-out penalty err up to {:.0f} % more", 100 * (worst - 1)
+    saved = max(1 - row["ols"] / row["eq. 6"] for row in errors.values())
+    yield "never harms and saves up to {:.0f} %", 100 * saved
+    for rival in ("eq. 6", "ppi++ clipped"):
+        (row,) = (
+            tables["mean_error_worst"]
+            .filter(method="Ridge plug-in", against=rival)
+            .rows(named=True)
+        )
+        counts = row["worse by 3 s.e."], row["cells"], row["better by 3 s.e."]
+        if rival == "eq. 6":
+            yield "clearly worse in {} of {} cells", *counts[:2]
+            yield "(by {} % where that is clearest)", row["its loss, %"]
+            yield "clearly better in {}. Against", counts[2]
+        else:
+            yield (
+                "clearly worse in {} ({} % where clearest)",
+                counts[0],
+                row["its loss, %"],
+            )
+            yield "and better in {}: that", counts[2]
+    useless = tables["mean_error_useless"]
+    yield (
+        "costs the plug-in {:.0f} % at most, and PPI with the weight 1 from {:.0f} to "
+        "{:.0f} %",
+        100 * (useless["Ridge plug-in"].max() - 1),
+        100 * (useless["PPI"].min() - 1),
+        100 * (useless["PPI"].max() - 1),
+    )
+    rates = tables["mean_coverage"]
+    ours = rates.filter(method="ols (default)")
+    reported = ours.filter(half="reported on")
+    yield (
+        "least coverage {:.2f}, mean {:.2f}, and {:.0f} % narrower",
+        ours["least coverage"].min(),
+        reported["mean coverage"].item(),
+        100 * (1 - reported["relative width"].item()),
+    )
+    alone = rates.filter(method="labels alone Wilson")["below 0.93, %"]
+    yield "falls below 0.93 in some {:.0f} % of the settings", alone.mean()
+    papers = rates.filter(method="ppi-python")
+    yield (
+        "covers {:.2f} to {:.2f} on average and {:.2f} at worst",
+        papers["mean coverage"].min(),
+        papers["mean coverage"].max(),
+        papers["least coverage"].min(),
+    )
+    grades = tables["mean_coverage_real_labels"].filter(method="ols (default)")
+    yield "it covers {} at worst", grades["least coverage"].min()
+    noise = results("many_judges").filter(method="Ridge plug-in", judges="8 of noise")
+    yield (
+        "The plug-in costs {:.0f} to {:.0f} % where all judges are noise",
+        100 * (noise["ratio"].min() - 1),
+        100 * (noise["ratio"].max() - 1),
+    )
+    large = tables["large_n"]
+    less = [
+        100 * (1 - curve / line)
+        for curve, line in zip(
+            *(
+                large.filter(method=method)["mean ratio of errors"]
+                for method in ("Sigmoid", "ols")
+            ),
+            strict=True,
+        )
+    ]
+    yield "errs {:.0f} to {:.0f} % less on these judges", min(less), max(less)
+
+
+def claims_of_choosing(tables, results):
+    """Yield the same for the last section."""
+    needed = results("labels_to_rate").filter(selector="ward cosine", rate=0.85)
+
+    def of_random(data, judge):
+        row = needed.row(by_predicate=_is(data=data, judge=judge), named=True)
+        return [round(float(row[c]), 2) for c in ("of_random", "low", "high")]
+
+    answers = of_random("qa_eval_nq", "human")
+    translations = of_random("wmt23_sxs_zhen", "mqm")
+    summaries = of_random("realsumm", "human")
+    yield "needs {} of the labels of random examples for answers ({} to {})", *answers
+    yield "{} for translations ({} to {})", *translations
+    yield "and {} for summaries ({} to {})", *summaries
+    yield "saves nothing ({}, from {} to {})", *of_random("alpaca_eval", "score")
+    yield (
+        "up to {:.0f} % (answers judged by people), {:.0f} % (translations), {:.0f} % "
+        "(summaries) at",
+        *(100 * (1 - ratio[0]) for ratio in (answers, translations, summaries)),
+    )
+    gains = results("success_gains")
+
+    def gain(arm):
+        return gains.filter(selector=arm)["mean"]
+
+    default = gain("ward cosine")
+    assert not (gains.filter(selector="ward cosine")["high"] < 0).any()
+    yield "none of the {} judges", len(default)
+    yield "the worst is {:.3f}", default.min()
+    yield "it is {:.2f} above on average", default.mean()
+    for arm, text in (
+        ("cosine cosine", " comes next ({:.3f} on average, {:.3f} at worst)"),
+        ("ward random", " ({:.3f}, {:.3f})"),
+        ("ward centroid", " ({:.3f}, {:.3f})"),
+    ):
+        yield f'"{arm}"{text}', gain(arm).mean(), gain(arm).min()
+    yield (
+        "lose {:.2f} and {:.2f} for F1",
+        -gain("ward max_norm").min(),
+        -gain("maximum norm").min(),
+    )
+    five = results("success_curves").filter(data="qa_eval_nq", judge="human", budget=5)
+    yield (
+        "({:.2f} against {:.2f} on answers judged by people)",
+        *(
+            five.filter(selector=arm)["mean"].item()
+            for arm in ("ward cosine", "random")
+        ),
+    )
+    overall = tables["iterative_overall"]
+
+    def stopped(examples, rule, risk="0.05"):
+        return overall.row(
+            by_predicate=_is(examples=examples, rule=rule, risk=risk), named=True
+        )
+
+    draws, drops = (stopped("ward cosine", f"ties {t}") for t in ("draw", "drop"))
+    bold = stopped("ward cosine", "ties drop", "0.2")
+    bets = stopped("random", "betting")
+    yield "{} of all comparisons are inconclusive", draws["inconclusive"]
+    yield (
+        "ties dropped it is {} at the same risk, after {} judgements on average "
+        "instead of {}, and {} of all verdicts are wrong",
+        drops["inconclusive"],
+        drops["annotations"],
+        draws["annotations"],
+        drops["error"],
+    )
+    yield (
+        "at 0.2 it takes {} judgements, and {} are wrong",
+        bold["annotations"],
+        bold["error"],
+    )
+    betting = results("iterative").filter(comparison="random; betting; risk 0.05")
+    yield "no more than {:.2f} of its verdicts are wrong", betting["error"].max()
+    yield (
+        "it takes {} judgements and leaves {} inconclusive",
+        bets["annotations"],
+        bets["inconclusive"],
+    )
+    yield (
+        "winning distance is {} on average, that of right ones {}",
+        drops["distance_wrong"],
+        drops["distance_right"],
+    )
+    bins = tables["norm_bins"]
+
+    def fifths(data, judge, share):
+        return [
+            bins.row(by_predicate=_is(data=data, judge=judge, fifth=f), named=True)[
+                share
+            ]
+            for f in (1, 5)
+        ]
+
+    yield (
+        "there {:.2f} of the examples are ties where the outputs differ least, and "
+        "still {:.2f} where",
+        *fifths("alpaca_eval", "score", "tie"),
+    )
+    yield (
+        "wins {} of the first fifth and {} of the last",
+        *fifths("wmt23_sxs_zhen", "mqm", "winner"),
+    )
+    yield (
+        "small differences ({} against {})",
+        *fifths("qa_eval_nq", "f1", "winner"),
+    )
+    short = gains.filter(data="openqa_nq", judge="f1", selector="ward random")
+    yield "gain ({:.3f} for F1)", short["mean"].item()
+    centroid = gains.filter(selector="ward centroid")
+    yield (
+        "so clearly on {} of 10 judges, and on average on {} of 10; clearly worse "
+        "on {}",
+        (centroid["low"] > 0).sum(),
+        (centroid["mean"] > 0).sum(),
+        (centroid["high"] < 0).sum(),
+    )
+    bias = tables["distance_bias"].filter(budget=20)
+    people = bias.filter(bias["judge"].is_in(["human", "mqm"]))["ward cosine"]
+    understated = bias.filter(judge="exact_match")["ward cosine"].item()
+    yield (
+        "({} to {} with 20 labels); for exact match on short answers they understate "
+        "it ({})",
+        people.min(),
+        people.max(),
+        understated,
+    )
+    inputs = gains.filter(data="realsumm", selector="inputs ward centroid")
+    yield (
+        "summaries by ROUGE ({:.3f}, {:.2f})",
+        *(inputs.filter(judge=j)["mean"].item() for j in ("rouge1", "rougeL")),
+    )
+
+
+def _is(**values):
+    import polars as pl
+
+    return pl.all_horizontal(pl.col(name) == value for name, value in values.items())
+
+
+# What the text says of the settings, and of what papers say.
+SETTINGS = {
+    "75",
+    "450",
+    "0.05",
+    "0.1",
+    "0.2",
+    "0.85",
+    "0.93",
+    "0.95",
+    "200",
+    "10",
+    "20",
+    "5",
+    "15",
+    "30",
+    "1",
+    "6",
+    "3",
+    "0",
+    "40",
+}
+
+
+def test_every_number_of_the_prose_is_made_from_the_results(benchmarks):
+    results = import_module("benchmarks.tables")
+    runs = import_module("benchmarks.runs")
+
+    def read(name):
+        return runs.read(name) if name == "many_judges" else results.of_all(name)
+
+    tables = all_tables(benchmarks)
+    prose = " ".join(TEXT.split())
+    backed = set()
+    for text, *numbers in [*claims(tables, read), *claims_of_choosing(tables, read)]:
+        sentence = text.format(*numbers)
+        assert sentence in prose, sentence
+        backed |= set(re.findall(r"\d[\d.]*\d|\d", sentence))
+    findings = re.findall(r"What it says.*?(?=\n## |\Z)", TEXT, flags=re.DOTALL)
+    assert len(findings) >= 4
+    stated = {n for part in findings for n in _numbers(part)}
+    assert stated <= backed | SETTINGS, sorted(stated - backed - SETTINGS)
+
+
+def _numbers(part):
+    part = re.sub(r"<!-- table.*?<!-- end \w+ -->", "", part, flags=re.DOTALL)
+    part = re.sub(r"`[^`]*`|\]\([^)]*\)|eq\. 6|F1", "", part)
+    return re.findall(r"(?<![\w.])\d[\d.]*\d|(?<![\w.])\d", part)

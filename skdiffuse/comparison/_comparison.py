@@ -93,6 +93,9 @@ class PreferenceComparison(BaseEstimator):
 
     Notes
     -----
+    Selector and rule have the defaults that served best on public judgements
+    (``docs/evidence.md``, "When does a comparison stop, and is it right?").
+
     For graded preferences the winner is the sign of their mean.
 
     A grid search needs splits of the rows; a callable oracle cannot be split, so pass
