@@ -141,10 +141,10 @@ def claims_of_choosing(tables, results):
     yield "needs {} of the labels of random examples for answers ({} to {})", *answers
     yield "{} for translations ({} to {})", *translations
     yield "and {} for summaries ({} to {})", *summaries
-    yield "saves nothing ({}, from {} to {})", *of_random("alpaca_eval", "score")
+    yield "no saving is seen ({}, from {} to {})", *of_random("alpaca_eval", "score")
     yield (
-        "up to {:.0f} % (answers judged by people), {:.0f} % (translations), {:.0f} % "
-        "(summaries) at",
+        "rate of 0.85: {:.0f} % (answers judged by people), {:.0f} % (translations), "
+        "{:.0f} % (summaries)",
         *(100 * (1 - ratio[0]) for ratio in (answers, translations, summaries)),
     )
     gains = results("success_gains")
@@ -158,7 +158,7 @@ def claims_of_choosing(tables, results):
     yield "the worst is {:.3f}", default.min()
     yield "it is {:.2f} above on average", default.mean()
     for arm, text in (
-        ("cosine cosine", " comes next ({:.3f} on average, {:.3f} at worst)"),
+        ("cosine cosine", " gains as much ({:.3f} on average, {:.3f} at worst)"),
         ("ward random", " ({:.3f}, {:.3f})"),
         ("ward centroid", " ({:.3f}, {:.3f})"),
     ):
@@ -186,29 +186,37 @@ def claims_of_choosing(tables, results):
     draws, drops = (stopped("ward cosine", f"ties {t}") for t in ("draw", "drop"))
     bold = stopped("ward cosine", "ties drop", "0.2")
     bets = stopped("random", "betting")
-    yield "{} of all comparisons are inconclusive", draws["inconclusive"]
+    yield "{} of the comparisons are inconclusive", draws["inconclusive"]
     yield (
         "ties dropped it is {} at the same risk, after {} judgements on average "
-        "instead of {}, and {} of all verdicts are wrong",
+        "instead of {}, and {} are wrong",
         drops["inconclusive"],
         drops["annotations"],
         draws["annotations"],
         drops["error"],
     )
-    yield (
-        "at 0.2 it takes {} judgements, and {} are wrong",
-        bold["annotations"],
-        bold["error"],
-    )
+    assert bold["success"] == drops["success"]
+    yield "At risk 0.2 it takes {} judgements", bold["annotations"]
+    yield "but the undecided become wrong: {} of all", bold["error"]
+    at_random = stopped("random", "ties drop")
+    yield "examples take {} judgements under", at_random["annotations"]
+    yield "less often, {} against {};", at_random["success"], drops["success"]
+    stops = results("iterative")
+    of_default = stops.filter(comparison="ward cosine; ties drop; risk 0.05")
+    yield "are wrong ({:.2f} on the worst judge)", of_default["error"].max()
+    strict = stops.filter(comparison="ward cosine; ties draw; risk 0.05")
+    many_ties = strict.filter(strict["data"].is_in(["alpaca_eval", "openqa_nq"]))
+    yield "and {:.2f} to all of them where", many_ties["inconclusive"].min()
+    assert many_ties["inconclusive"].max() == 1
     betting = results("iterative").filter(comparison="random; betting; risk 0.05")
-    yield "no more than {:.2f} of its verdicts are wrong", betting["error"].max()
+    yield "no more than {:.3f} of the comparisons of any judge", betting["error"].max()
     yield (
-        "it takes {} judgements and leaves {} inconclusive",
+        "but takes {} judgements and leaves {} inconclusive",
         bets["annotations"],
         bets["inconclusive"],
     )
     yield (
-        "winning distance is {} on average, that of right ones {}",
+        "winning distance is {} on average, that of right ones {}.",
         drops["distance_wrong"],
         drops["distance_right"],
     )
@@ -223,8 +231,7 @@ def claims_of_choosing(tables, results):
         ]
 
     yield (
-        "there {:.2f} of the examples are ties where the outputs differ least, and "
-        "still {:.2f} where",
+        "{:.2f} of the examples in the first fifth of the norms and still {:.2f} in",
         *fifths("alpaca_eval", "score", "tie"),
     )
     yield (
@@ -232,11 +239,16 @@ def claims_of_choosing(tables, results):
         *fifths("wmt23_sxs_zhen", "mqm", "winner"),
     )
     yield (
-        "small differences ({} against {})",
-        *fifths("qa_eval_nq", "f1", "winner"),
+        "wins {} of the small differences and loses {}, but wins {} of the large ones "
+        "and loses {}",
+        *(
+            fifths("qa_eval_nq", "f1", share)[end]
+            for end in (0, 1)
+            for share in ("winner", "loser")
+        ),
     )
     short = gains.filter(data="openqa_nq", judge="f1", selector="ward random")
-    yield "gain ({:.3f} for F1)", short["mean"].item()
+    yield "gain on short answers ({:.3f} for F1)", short["mean"].item()
     centroid = gains.filter(selector="ward centroid")
     yield (
         "so clearly on {} of 10 judges, and on average on {} of 10; clearly worse "
@@ -249,8 +261,8 @@ def claims_of_choosing(tables, results):
     people = bias.filter(bias["judge"].is_in(["human", "mqm"]))["ward cosine"]
     understated = bias.filter(judge="exact_match")["ward cosine"].item()
     yield (
-        "({} to {} with 20 labels); for exact match on short answers they understate "
-        "it ({})",
+        "({} to {} with 20 labels); under `exact_match` on short answers they "
+        "understate it ({})",
         people.min(),
         people.max(),
         understated,
