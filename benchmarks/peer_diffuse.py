@@ -29,7 +29,7 @@ from benchmarks import options
 from benchmarks.documents import fill
 from benchmarks.pairs import make
 from benchmarks.success_curves import gains
-from benchmarks.tables import of_all, rounded
+from benchmarks.tables import of_all, rounded, with_ends
 from skdiffuse import DiffUseSelector, RandomSelector
 from skdiffuse.evaluation import success_curve, summarise
 
@@ -154,13 +154,13 @@ def writing(result):
 
 def tables():
     """Return the table of the documents by its name."""
-    gain = (pl.col(f"gain_{name}").round(3) for name in ("mean", "low", "high"))
+    gain = with_ends("gain_mean", "gain_low", "gain_high", 3)
     shown = of_all(NAME).select(
         "data",
         "judge",
         "selector",
         pl.col("mean").round(3).alias("success"),
-        pl.format("{} ({} to {})", *gain).alias("more than random"),
+        gain.alias("more than random"),
         pl.col("time_of_ward_centroid").round(1).alias("time / ward centroid"),
     )
     return {NAME: shown}

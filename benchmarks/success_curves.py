@@ -20,7 +20,7 @@ import polars as pl
 from benchmarks import options
 from benchmarks.documents import fill
 from benchmarks.pairs import make
-from benchmarks.tables import of_all, rounded
+from benchmarks.tables import of_all, rounded, with_ends
 from skdiffuse import DiffUseSelector, NormSelector, RandomSelector
 from skdiffuse.evaluation import success_curve, summarise
 
@@ -195,11 +195,8 @@ def _mean_success(table):
 
 
 def _gains(table):
-    both = pl.format(
-        "{} ({} to {})", *(pl.col(c).round(3) for c in ("mean", "low", "high"))
-    )
     arms = [*SHOWN[1:], "kmeans centroid", *INPUTS]
-    wide = table.with_columns(both=both).pivot(
+    wide = table.with_columns(both=with_ends("mean", "low", "high", 3)).pivot(
         "selector", index=["data", "judge", "n"], values="both"
     )
     return wide.select("data", "judge", pl.col("n").alias("pairs"), *arms)
@@ -222,14 +219,7 @@ def _labels(table):
         .then(pl.lit("not reached"))
         .when(pl.col("low").is_null())
         .then(pl.format("{}", pl.col("of_random").round(2)))
-        .otherwise(
-            pl.format(
-                "{} ({} to {})",
-                pl.col("of_random").round(2),
-                pl.col("low").round(2),
-                pl.col("high").round(2),
-            )
-        )
+        .otherwise(with_ends("of_random", "low", "high", 2))
     )
     text = rows.with_columns(
         share=pl.when(pl.col("labels").is_null())

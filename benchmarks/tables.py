@@ -27,6 +27,12 @@ def of_all(name):
     return pl.concat(tables, how="diagonal_relaxed") if tables else None
 
 
+def with_ends(middle, low, high, digits):
+    """Return an expression for a value with the ends of its interval."""
+    numbers = (pl.col(name).round(digits) for name in (middle, low, high))
+    return pl.format("{} ({} to {})", *numbers)
+
+
 def rounded(rows):
     """Return rows as a table with four decimals."""
     table = pl.DataFrame(rows, infer_schema_length=None)

@@ -208,7 +208,7 @@ def claims_of_choosing(tables, results):
     many_ties = strict.filter(strict["data"].is_in(["alpaca_eval", "openqa_nq"]))
     yield "and {:.2f} to all of them where", many_ties["inconclusive"].min()
     assert many_ties["inconclusive"].max() == 1
-    betting = results("iterative").filter(comparison="random; betting; risk 0.05")
+    betting = stops.filter(comparison="random; betting; risk 0.05")
     yield "no more than {:.3f} of the comparisons of any judge", betting["error"].max()
     yield (
         "but takes {} judgements and leaves {} inconclusive",

@@ -52,8 +52,13 @@ def make_rule(
     if risk is not None and not 0 < risk < 1:
         raise ValueError(f"--risk {risk:g} is not between 0 and 1; give, say, 0.1.")
     if name == "betting":
-        return BettingRule(0.05 if risk is None else risk)
-    return HypergeometricRule(0.05 if risk is None else risk, ties=ties or "drop")
+        return BettingRule(**_given(alpha=risk))
+    return HypergeometricRule(**_given(risk=risk, ties=ties))
+
+
+def _given(**options: Any) -> dict[str, Any]:
+    """Leave out what was not given, so that the defaults stand in one place."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def vectors(
