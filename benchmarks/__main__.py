@@ -27,7 +27,7 @@ def main():
         module = import_module(f"benchmarks.{name}")
         if not options.quick or not module.NEEDS_DATA:
             data = []
-        elif options.data is None:
+        elif not options.data:
             print(f"{name}: left out, it needs --data or SKDIFFUSE_DATA")
             continue
         else:

@@ -108,7 +108,7 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__, "folder of the file")
-    parse.add_argument("--runs", type=int, default=150)
+    parse.add_argument("--runs", type=options.positive, default=150)
     chosen = options.parse(parse, arguments, runs=2)
     if make(NAME, chosen, study, tasks):
         from benchmarks import plots

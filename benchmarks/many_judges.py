@@ -103,7 +103,7 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__)
-    parse.add_argument("--runs", type=int, default=1000)
+    parse.add_argument("--runs", type=options.positive, default=1000)
     parse.add_argument("--slow-runs", type=int, default=100, help="0: leave out")
     chosen = options.parse(parse, arguments, runs=4, slow_runs=2)
     if make(NAME, chosen, study, tasks):

@@ -241,7 +241,7 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__, "folder of the files")
-    parse.add_argument("--runs", type=int, default=4000)
+    parse.add_argument("--runs", type=options.positive, default=4000)
     parse.add_argument("--evalstats-runs", type=int, default=200, help="0: leave out")
     parse.add_argument("--sigmoid-runs", type=int, default=200, help="0: leave out")
     chosen = options.parse(parse, arguments, runs=40, evalstats_runs=2, sigmoid_runs=2)

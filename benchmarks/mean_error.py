@@ -200,11 +200,11 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__, "folder of the files")
-    parse.add_argument("--trials", type=int, default=5000)
+    parse.add_argument("--trials", type=options.positive, default=5000)
     parse.add_argument(
         "--slow-trials", type=int, default=100, help="350 in the paper; 0: leave out"
     )
-    parse.add_argument("--slow-systems", type=int, default=2)
+    parse.add_argument("--slow-systems", type=options.positive, default=2)
     chosen = options.parse(parse, arguments, trials=40, slow_trials=2)
     if make(NAME, chosen, study, tasks):
         from benchmarks import plots

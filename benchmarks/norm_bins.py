@@ -51,7 +51,7 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__, "the file, or a folder of several")
-    parse.add_argument("--pairs", type=int, help="at most so many")
+    parse.add_argument("--pairs", type=options.positive, help="at most so many")
     chosen = options.parse(parse, arguments, pairs=2)
     if make(NAME, chosen, study, writing):
         from benchmarks import plots

@@ -168,8 +168,10 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__, "the file, or a folder of several")
-    parse.add_argument("--pairs", type=int, default=100, help="at most so many")
-    parse.add_argument("--repeats", type=int, default=3)
+    parse.add_argument(
+        "--pairs", type=options.positive, default=100, help="at most so many"
+    )
+    parse.add_argument("--repeats", type=options.positive, default=3)
     chosen = options.parse(parse, arguments, pairs=1, repeats=1)
     if find_spec("subset2evaluate") is None and not chosen.summary_only:
         print(f"{NAME}: left out, subset2evaluate is not installed")

@@ -99,7 +99,7 @@ def tables():
 
 def main(arguments=None):
     parse = options.parser(__doc__, "folder of the file")
-    parse.add_argument("--runs", type=int, default=2000)
+    parse.add_argument("--runs", type=options.positive, default=2000)
     if make(NAME, options.parse(parse, arguments, runs=10), study, tasks):
         fill(tables())
 

@@ -233,8 +233,10 @@ def _labels(table):
 
 def main(arguments=None):
     parse = options.parser(__doc__, "the file, or a folder of several")
-    parse.add_argument("--pairs", type=int, default=100, help="at most so many")
-    parse.add_argument("--repeats", type=int, default=10)
+    parse.add_argument(
+        "--pairs", type=options.positive, default=100, help="at most so many"
+    )
+    parse.add_argument("--repeats", type=options.positive, default=10)
     parse.add_argument("--kmeans-repeats", type=int, default=2, help="0: leave out")
     chosen = options.parse(parse, arguments, pairs=2, repeats=1, kmeans_repeats=0)
     if make(NAME, chosen, study, writing):

@@ -97,9 +97,11 @@ def test_hypergeometric_risk_equals_the_definition(seed, n_draws, n_more):
     leader = winner(preferences)
     wins = int(np.sum(preferences == leader))
     decided = int(np.count_nonzero(preferences))
+    at_this_rate = max(decided, round(n_examples * decided / n_draws))
+    to_be_caught_up = min(2 * wins, decided + n_more)
     for ties, draws, pool in (
         ("draw", n_draws, n_examples),
-        ("drop", decided, max(decided, round(n_examples * decided / n_draws))),
+        ("drop", decided, max(at_this_rate, to_be_caught_up)),
     ):
         assessed = HypergeometricRule(ties=ties).assess(preferences, n_examples)
         assert assessed.leader == leader
@@ -109,6 +111,9 @@ def test_hypergeometric_risk_equals_the_definition(seed, n_draws, n_more):
             for w in range(wins, min(half, draws) + 1)
         ) / math.comb(pool, draws)
         assert assessed.risk == pytest.approx(expected if leader else 1.0, abs=1e-12)
+        if leader and assessed.risk == 0:
+            # Nothing that may still come can turn the winner.
+            assert 2 * wins > decided + n_more
         mirrored = HypergeometricRule(ties=ties).assess(-preferences, n_examples)
         assert mirrored == assessed._replace(leader=-leader)
 

@@ -321,3 +321,130 @@ def test_pools_need_all_labels():
     X, y = make_judged_pool(50, 10, random_state=0)
     with pytest.raises(ValueError, match="'made' has no value in row"):
         coverage_study({"ppi": PPIMeanEstimator()}, [("made", X, y)], n_labeled=[5])
+
+
+@pytest.mark.parametrize(
+    ("study", "arguments", "message"),
+    [
+        (success_curve, {"selectors": {}}, "selectors is empty"),
+        (success_curve, {"selectors": [NormSelector()]}, "selectors is a list"),
+        (success_curve, {"selectors": {"a": NormSelector}}, "is the class NormSel"),
+        (success_curve, {"selectors": {"a": 3}}, "is a int, which has no fit"),
+        (success_curve, {"budgets": 5}, r"pass \[5\]"),
+        (success_curve, {"budgets": []}, "budgets is empty"),
+        (success_curve, {"budgets": [1000]}, "'pair 0' has 48 rows in a draw"),
+        (success_curve, {"pairs": None}, "pairs is a NoneType"),
+        (success_curve, {"pairs": {"a": 1}}, "pairs is a dict"),
+        (success_curve, {"n_repeats": True}, "n_repeats=True"),
+        (
+            success_curve,
+            {"pairs": [("a", [[1.0], [2.0]], {1: [1, 1], "1": [0, 0]})]},
+            r"by the judges \[1, '1'\]",
+        ),
+        (success_curve, {"pairs": [("a", [[1.0]], {})]}, r"by the judges \[\]"),
+        (success_curve, {"pairs": [("a", [[1.0]], ["A"])]}, "'a', preferences: y hol"),
+        (success_curve, {"pairs": [("a", [1.0], [1])]}, "'a': Expected 2D"),
+        (iterative_study, {"comparisons": {}}, "comparisons is empty"),
+        (
+            iterative_study,
+            {"comparisons": {"a": PreferenceComparison(max_annotations="x")}},
+            "'max_annotations' parameter",
+        ),
+        (coverage_study, {"interval": "clt"}, "interval='clt' is no dictionary"),
+        (coverage_study, {"n_labeled": [90]}, "n_labeled: 'made' has 60 rows"),
+        (error_study, {"estimators": None}, "estimators is a NoneType"),
+        (error_study, {"pools": 3}, "pools is a int"),
+    ],
+)
+def test_what_no_study_can_use(study, arguments, message):
+    usual = {
+        success_curve: ("selectors", {"a": NormSelector()}),
+        iterative_study: ("comparisons", {"a": PreferenceComparison()}),
+        coverage_study: ("estimators", {"a": PPIMeanEstimator()}),
+        error_study: ("estimators", {"a": PPIMeanEstimator()}),
+    }
+    name, arms = usual[study]
+    of_means = study in (coverage_study, error_study)
+    source = "pools" if of_means else "pairs"
+    made = [("made", *make_judged_pool(60, None, random_state=0))]
+    given = {name: arms, source: made if of_means else make_pairs(1), "n_repeats": 2}
+    if study is not iterative_study:
+        given |= {"n_labeled": [5]} if of_means else {"budgets": [5]}
+    given |= arguments
+    with pytest.raises(ValueError, match=message):
+        study(given.pop(name), given.pop(source), **given)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"confidence_level": 1.5}, "'confidence_level' parameter"),
+        ({"n_bootstrap": 0}, "'n_bootstrap' parameter"),
+        ({"n_bootstrap": True}, "n_bootstrap=True"),
+        ({"by": "arm"}, r"by='arm' is no list"),
+        ({"by": ["mean"]}, "by holds 'mean'"),
+        ({"value": "arm"}, "'arm' holds 'a'"),
+        ({"cluster": "pair"}, "a study of means has cluster='pool'"),
+    ],
+)
+def test_what_no_summary_can_use(arguments, message):
+    rows = [{"arm": "a", "pool": i, "success": 1.0, "mean": 1} for i in range(3)]
+    with pytest.raises(ValueError, match=message):
+        summarise(rows, **{"by": ["arm"], "cluster": "pool"} | arguments)
+
+
+def test_summary_takes_generators_and_has_one_row_for_nan():
+    rows = [{"arm": np.nan, "pair": i, "success": 1.0} for i in range(3)]
+    (row,) = summarise(iter(rows), by=(name for name in ["arm"]))
+    assert row["n"] == 3
+
+
+def test_equal_labels_are_always_covered():
+    pools = [("same", np.zeros((50, 1)), np.full(50, 0.1))]
+    arms = {"ppi": PPIMeanEstimator()}
+    (row,) = coverage_study(arms, pools, n_labeled=[7], n_repeats=20)
+    assert row["coverage"] == 1
+    (row,) = error_study(arms, pools, n_labeled=[7], n_repeats=20)
+    assert np.isnan(row["ratio"])
+
+
+@pytest.mark.parametrize("scale", [1e300, 1e-300])
+def test_bins_of_huge_and_tiny_norms(scale):
+    (_, X, y), *_ = make_pairs(1, 40)
+    plain = norm_agreement([("pair", X, y)], n_bins=4)
+    rows = norm_agreement([("pair", scale * X, y)], n_bins=4)
+    for row, other in zip(rows, plain, strict=True):
+        assert row["norm"] / scale == pytest.approx(other["norm"])
+        assert row | {"norm": 0} == other | {"norm": 0}
+    with pytest.raises(ValueError, match="'pair': X contains NaN in row 3"):
+        norm_agreement([("pair", np.where(X[3] == X, np.nan, X), y)])
+
+
+def test_selectors_that_only_look_alike_do_not_share_a_fit():
+    class Given(NormSelector):
+        def __init__(self, n_select=5, order=None):
+            self.n_select = n_select
+            self.order = order
+
+        def _fit_selection(self, X, k):
+            self._order = self.order[: len(X)]
+            return self._select(k)
+
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    y = np.repeat([1.0, -1.0, 0.0, -1.0], [1000, 500, 10, 490])
+    up = np.arange(2000)
+    # Long arrays are printed alike.
+    orders = {"A": up, "B": np.r_[up[:3], up[1000:-3], up[3:1000], up[-3:]]}
+    arms = {
+        name: PreferenceComparison(Given(order=order), FixedBudget(), 1, 1000)
+        for name, order in orders.items()
+    }
+    assert repr(arms["A"]) == repr(arms["B"])
+    rows = iterative_study(arms, [("pair", X, y)], n_repeats=1, subsample=1.0)
+    assert [row["success"] for row in rows] == [1, 0]
+    with pytest.raises(ValueError, match="'representative' parameter"):
+        success_curve(
+            {"a": DiffUseSelector(), "b": DiffUseSelector(representative="max")},
+            make_pairs(1),
+            budgets=[5],
+        )

@@ -177,6 +177,14 @@ def test_scale_does_not_matter(X, clustering, rule, exponent):
     np.testing.assert_array_equal(scaled, expected)
 
 
+@pytest.mark.parametrize("scale", [3, 1 / 3, 7, -1])
+def test_rounding_names_no_representative_of_rows_that_cancel_out(scale):
+    X = np.random.default_rng(0).normal(size=(300, 8))
+    X -= X.mean(axis=0)
+    first = DiffUseSelector(n_select=1).fit(scale * X).selected_indices_
+    assert first.tolist() == [np.argmax(np.linalg.norm(X, axis=1))]
+
+
 @given(
     differences(),
     hierarchical,

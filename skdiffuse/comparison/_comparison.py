@@ -495,7 +495,8 @@ class PreferenceComparison(BaseEstimator):
             )
         rule._validate_params()
         fresh.stopping_rule_ = rule
-        fresh.selector_ = selector.fit(X)
+        # A `FrozenEstimator` asks for `y`.
+        fresh.selector_ = selector.fit(X, None)
         rule.check_selector(fresh.selector_)
         fresh._n_examples = len(X)
         fresh._fingerprint = fingerprint(X)

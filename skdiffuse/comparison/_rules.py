@@ -119,7 +119,8 @@ class HypergeometricRule(StoppingRule):
     ties : {"draw", "drop"}, default="drop"
         What a tie is. ``"draw"``: a draw that is not a win. ``"drop"``: no draw at
         all; the pool then has as many examples as would be decided at the rate seen so
-        far. The paper leaves it open.
+        far, and enough for the leader to be caught up with while the rest of the
+        examples allow it. The paper leaves it open.
 
     See Also
     --------
@@ -197,8 +198,11 @@ class HypergeometricRule(StoppingRule):
         pool, half = n_examples, n_examples // 2
         if self.ties == "drop":
             decided = int(np.count_nonzero(signs))
+            most = decided + n_examples - draws
+            # The pool is an estimate: it must not decide for the leader by being odd,
+            # or too small to be half won, while the rest could still turn the winner.
             pool = max(decided, round(n_examples * decided / draws))
-            # The pool is an estimate: an odd one must not decide for the leader.
+            pool = max(pool, min(2 * wins, most))
             draws, half = decided, (pool + 1) // 2
         risk = float(stats.hypergeom.sf(wins - 1, pool, half, draws))
         return Assessment(leader, risk, risk < self.risk)

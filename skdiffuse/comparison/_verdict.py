@@ -80,7 +80,8 @@ class Verdict:
             "status": _ENDINGS[self.termination_condition],
         }
         if self.risk is not None:
-            means = f" ({self.risk_means})" if self.risk and self.risk_means else ""
+            certain = self.termination_condition == "all_annotated"
+            means = f" ({self.risk_means})" if self.risk_means and not certain else ""
             rows["risk"] = f"{self.risk:.3g}{means}"
         return rows
 

@@ -1,25 +1,34 @@
 """Studies of selectors and comparisons, on pairs with all preferences."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pickle import PicklingError
 from typing import Any
 
+import joblib
 import numpy as np
 from joblib import delayed
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 
-from skdiffuse._validation import check_labels, count_of_share
+from skdiffuse._validation import count_of_share
 from skdiffuse.comparison import PreferenceComparison
 from skdiffuse.evaluation._run import (
     Record,
     Total,
+    check_arms,
     check_protocol,
-    check_rows,
+    check_values,
+    check_vectors_of,
     count,
+    counts,
+    items,
     run,
     summarise,
     three,
 )
 from skdiffuse.metrics import sign_of_sum, winner, winning_distance
+from skdiffuse.selection import DiffUseSelector
+from skdiffuse.selection._base import scaled
 
 
 def success_curve(
@@ -110,9 +119,10 @@ def success_curve(
     ('diffuse', True)
     """
     check_protocol(n_repeats, subsample, random_state)
-    counts = [count(budget, "budgets") for budget in budgets]
+    check_arms(selectors, "selectors", ["fit", "select"])
+    numbers = counts(budgets, "budgets")
     tasks = (
-        delayed(_curve_of_pair)(selectors, counts, draws)
+        delayed(_curve_of_pair)(selectors, numbers, draws)
         for draws in _Draws.of_pairs(pairs, n_repeats, subsample, random_state)
     )
     return run("success_curve", tasks, n_jobs, verbose)
@@ -226,6 +236,7 @@ def iterative_study(
     1.0
     """
     check_protocol(n_repeats, subsample, random_state)
+    check_arms(comparisons, "comparisons", ["start", "tell"])
     tasks = (
         delayed(_verdicts_of_pair)(comparisons, draws)
         for draws in _Draws.of_pairs(pairs, n_repeats, subsample, random_state)
@@ -270,8 +281,8 @@ def norm_agreement(
     """
     count(n_bins, "n_bins")
     rows: list[Record] = []
-    for name, X, outcomes in map(_checked_pair, pairs):
-        norms = np.linalg.norm(X.astype(np.float64), axis=1)
+    for name, X, outcomes in map(_checked_pair, items(pairs, "pairs")):
+        norms = _norms(X)
         bins = np.array_split(np.argsort(norms, kind="stable"), min(n_bins, len(X)))
         for judge, y in outcomes.items():
             ahead = winner(y)
@@ -285,13 +296,18 @@ def norm_agreement(
                         "judge": judge,
                         "bin": number,
                         "n_examples": len(members),
-                        "norm": float(norms[members].mean()),
+                        "norm": float((norms[members] / len(members)).sum()),
                         "winner": float(np.mean(signs > 0)),
                         "tie": float(np.mean(signs == 0)),
                         "loser": float(np.mean(signs < 0)),
                     }
                 )
     return rows
+
+
+def _norms(X: np.ndarray) -> np.ndarray:
+    _, exponent = np.frexp(np.abs(X).max())
+    return np.ldexp(np.linalg.norm(scaled(X), axis=1), exponent)
 
 
 class _Draws:
@@ -309,7 +325,7 @@ class _Draws:
     def of_pairs(
         cls, pairs: Iterable, n_repeats: int, subsample: float, seed: int
     ) -> Iterator["_Draws"]:
-        for number, pair in enumerate(pairs):
+        for number, pair in enumerate(items(pairs, "pairs")):
             yield cls(number, _checked_pair(pair), n_repeats, subsample, seed)
 
     def __iter__(self) -> Iterator[tuple[np.ndarray, dict[str, np.ndarray], int]]:
@@ -330,9 +346,15 @@ def _curve_of_pair(
     totals: dict[tuple, Total] = {}
     for X, outcomes, seed in draws:
         feasible = [budget for budget in budgets if budget <= len(X)]
+        if not feasible:
+            raise ValueError(
+                f"budgets: {draws.name!r} has {len(X)} rows in a draw, fewer than the "
+                f"smallest budget, {min(budgets)}; give a smaller one, or leave the "
+                "pair out."
+            )
         truths = {judge: winning_distance(y) for judge, y in outcomes.items()}
         winners = {judge: winner(y) for judge, y in outcomes.items()}
-        for name, select in _fitted(selectors, X, max(feasible, default=1), seed):
+        for name, select in _fitted(selectors, X, max(feasible), seed):
             for budget in feasible:
                 rows = select(budget)
                 for judge, y in outcomes.items():
@@ -363,20 +385,22 @@ def _fitted(
     selectors: Mapping[str, Any], X: np.ndarray, most: int, seed: int
 ) -> Iterator[tuple[str, Callable[[int], np.ndarray]]]:
     """Yield the choice of each selector; the costly part of the fit is shared."""
-    shared: dict[str, Any] = {}
+    shared: dict[str, DiffUseSelector] = {}
     for name, selector in selectors.items():
         fresh = _seeded(clone(selector), seed)
         if "n_select" in fresh.get_params(deep=False):
             fresh.set_params(n_select=most)
-        params = fresh.get_params(deep=False)
-        rule = params.pop("representative", None)
-        key = repr((type(fresh).__name__, sorted(params.items(), key=str)))
-        if rule is None or key not in shared:
-            shared[key] = fresh.fit(X)
-        elif rule is not None:
-            # The representative is looked up when rows are selected.
-            shared[key].set_params(representative=rule)
-        yield name, shared[key].select
+        clustering = getattr(fresh, "clustering", None)
+        if type(fresh) is not DiffUseSelector or not isinstance(clustering, str):
+            yield name, fresh.fit(X).select
+            continue
+        fresh._validate_params()
+        # All else is the same here, and the representative is looked up when rows are
+        # selected.
+        if clustering not in shared:
+            shared[clustering] = fresh.fit(X)
+        shared[clustering].set_params(representative=fresh.representative)
+        yield name, shared[clustering].select
 
 
 def _seeded(estimator: Any, seed: int) -> Any:
@@ -385,35 +409,18 @@ def _seeded(estimator: Any, seed: int) -> Any:
     return estimator
 
 
-class _GivenOrder(BaseEstimator):
-    """A selector with an order that is known, so that comparisons can share it."""
-
-    def __init__(self, order: Any = None, uniform: bool = False) -> None:
-        self.order = order
-        self.uniform = uniform
-
-    def fit(self, X: Any, y: Any = None) -> "_GivenOrder":
-        self.uniform_order_ = self.uniform
-        return self
-
-    def annotation_order(self, n: int) -> np.ndarray:
-        return self.order[:n]
-
-
 def _verdicts_of_pair(
     comparisons: Mapping[str, PreferenceComparison], draws: _Draws
 ) -> list[Record]:
     totals: dict[tuple, Total] = {}
     for X, outcomes, seed in draws:
-        orders: dict[str, _GivenOrder] = {}
+        selectors: dict[str, Any] = {}
         for name, comparison in comparisons.items():
-            ordered = _ordered(comparison, X, seed, orders)
+            fitted = _started(comparison, X, seed, selectors)
+            order = fitted.ask(len(X))
             for judge, y in outcomes.items():
-                fitted = clone(comparison).set_params(selector=ordered)
                 # All answers at once: those beyond the verdict do not count.
-                fitted.start(np.zeros((len(y), 1))).tell(
-                    ordered.order, y[ordered.order]
-                )
+                fitted.tell(order, y[order])
                 verdict, truth = fitted.winner_, winner(y)
                 distance = abs(winning_distance(y))
                 total = totals.setdefault((judge, name), Total())
@@ -428,6 +435,7 @@ def _verdicts_of_pair(
                 if verdict != 0:
                     which = "distance_right" if right else "distance_wrong"
                     total.add(**{which: distance})
+                fitted.untell(order)
     return [
         {
             "pair": draws.name,
@@ -448,39 +456,45 @@ def _verdicts_of_pair(
     ]
 
 
-def _ordered(
-    comparison: PreferenceComparison,
-    X: np.ndarray,
-    seed: int,
-    orders: dict[str, _GivenOrder],
-) -> _GivenOrder:
-    """Return the order in which a comparison asks, worked out once a selector."""
-    most = min(comparison.max_annotations, len(X))
-    selector = comparison.selector
-    key = f"{selector!r} {most}"
-    if key not in orders:
+def _started(
+    comparison: PreferenceComparison, X: np.ndarray, seed: int, selectors: dict
+) -> PreferenceComparison:
+    """Start a comparison with a selector that is fitted once for all alike."""
+    fresh = clone(comparison)
+    if fresh.selector is not None:
+        fresh.set_params(selector=_seeded(fresh.selector, seed))
+    key = _content(fresh.selector)
+    if key not in selectors:
         # `start` fits the selector as `fit` does, whatever the default is.
-        started = clone(comparison)
-        if selector is not None:
-            started.set_params(selector=_seeded(clone(selector), seed))
-        fitted = started.start(X).selector_
-        orders[key] = _GivenOrder(
-            fitted.annotation_order(most),
-            bool(getattr(fitted, "uniform_order_", False)),
-        )
-    return orders[key]
+        selectors[key] = FrozenEstimator(fresh.start(X).selector_)
+    return fresh.set_params(selector=selectors[key]).start(X)
+
+
+def _content(selector: Any) -> str:
+    """Return a key that is equal for equal selectors."""
+    try:
+        return joblib.hash(selector)
+    except (PicklingError, AttributeError, TypeError):
+        return f"only {id(selector)}"
 
 
 def _checked_pair(pair: Any) -> tuple[str, np.ndarray, dict[str, np.ndarray]]:
     name, X, y = three(pair, "pairs")
-    X = np.asarray(X)
-    outcomes = (
-        {str(judge): v for judge, v in y.items()} if isinstance(y, Mapping) else {"": y}
+    X = check_vectors_of(name, X)
+    outcomes = dict(y) if isinstance(y, Mapping) else {"": y}
+    judges = {str(judge) for judge in outcomes}
+    if not judges or len(judges) < len(outcomes):
+        raise ValueError(
+            f"{name!r} has preferences by the judges {list(outcomes)}; give at least "
+            "one, and each a name of its own."
+        )
+    return (
+        name,
+        X,
+        {
+            str(judge): check_values(
+                name, X, values, f"preferences{f' by {judge}' if judge else ''}"
+            )
+            for judge, values in outcomes.items()
+        },
     )
-    checked = {}
-    for judge, values in outcomes.items():
-        values = check_labels(values)
-        of_judge = f" by {judge}" if judge else ""
-        check_rows(name, X, values, f"preferences{of_judge}")
-        checked[judge] = values
-    return name, X, checked

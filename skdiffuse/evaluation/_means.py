@@ -7,13 +7,15 @@ import numpy as np
 from joblib import delayed
 from sklearn.base import clone
 
-from skdiffuse._validation import check_labels
 from skdiffuse.evaluation._run import (
     Record,
     Total,
+    check_arms,
     check_protocol,
-    check_rows,
-    count,
+    check_values,
+    check_vectors_of,
+    counts,
+    items,
     run,
     three,
 )
@@ -93,6 +95,12 @@ def coverage_study(
     True
     """
     check_protocol(n_repeats, 1.0, random_state)
+    check_arms(estimators, "estimators", ["fit", "confidence_interval"])
+    if interval is not None and not isinstance(interval, Mapping):
+        raise ValueError(
+            f"interval={interval!r} is no dictionary; pass the arguments of "
+            "confidence_interval by name, such as {'label_range': (1, 5)}."
+        )
     how = {"confidence_level": confidence_level, **(interval or {})}
     tasks = (
         delayed(_coverage)(estimators, name, X, y, size, n_repeats, how, random_state)
@@ -163,6 +171,7 @@ def error_study(
     True
     """
     check_protocol(n_repeats, 1.0, random_state)
+    check_arms(estimators, "estimators", ["fit", "confidence_interval"])
     tasks = (
         delayed(_errors)(estimators, name, X, y, size, n_repeats, random_state)
         for name, X, y, size in _settings(pools, n_labeled)
@@ -181,6 +190,7 @@ def _coverage(
     seed: int,
 ) -> list[Record]:
     truth = float(y.mean())
+    rounding = _rounding(y)
     totals = {arm: Total() for arm in estimators}
     for labels in _labels_drawn(y, size, n_repeats, seed):
         for arm, estimator in estimators.items():
@@ -188,7 +198,7 @@ def _coverage(
             low, high = fitted.confidence_interval(**how)
             error = fitted.mean_ - truth
             totals[arm].add(
-                coverage=float(low <= truth <= high),
+                coverage=float(low - rounding <= truth <= high + rounding),
                 width=high - low,
                 bias=error,
                 square=error**2,
@@ -231,9 +241,10 @@ def _errors(
             fitted = clone(estimator).fit(X, labels)
             errors[arm][repeat] = abs(fitted.mean_ - truth)
     alone = classical.mean()
+    varies = alone > _rounding(y)
     rows = []
     for arm, values in errors.items():
-        ratio = values.mean() / alone if alone else np.nan
+        ratio = values.mean() / alone if varies else np.nan
         # Of a ratio of means of the same draws, to first order.
         spread = (values - ratio * classical).std() / np.sqrt(n_repeats)
         rows.append(
@@ -244,7 +255,7 @@ def _errors(
                 "n_repeats": n_repeats,
                 "absolute_error": float(values.mean()),
                 "ratio": float(ratio),
-                "ratio_error": float(spread / alone) if alone else np.nan,
+                "ratio_error": float(spread / alone) if varies else np.nan,
             }
         )
     return rows
@@ -254,8 +265,14 @@ def _settings(
     pools: Iterable[tuple[str, Any, Any]], n_labeled: Sequence[int]
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray, int]]:
     """Yield each pool with each number of labels that it has rows for."""
-    sizes = [count(size, "n_labeled") for size in n_labeled]
-    for name, X, y in map(_checked_pool, pools):
+    sizes = counts(n_labeled, "n_labeled")
+    for name, X, y in map(_checked_pool, items(pools, "pools")):
+        if min(sizes) > len(y):
+            raise ValueError(
+                f"n_labeled: {name!r} has {len(y)} rows, fewer than the smallest "
+                f"number of labels, {min(sizes)}; give a smaller one, or leave the "
+                "pool out."
+            )
         for size in sizes:
             if size <= len(y):
                 yield name, X, y, size
@@ -274,7 +291,10 @@ def _labels_drawn(
 
 def _checked_pool(pool: Any) -> tuple[str, np.ndarray, np.ndarray]:
     name, X, y = three(pool, "pools")
-    y = check_labels(y)
-    X = np.asarray(X)
-    check_rows(name, X, y, "labels")
-    return name, X, y
+    X = check_vectors_of(name, X)
+    return name, X, check_values(name, X, y, "labels")
+
+
+def _rounding(y: np.ndarray) -> float:
+    """Return by how much a mean of `y` may differ through rounding alone."""
+    return 1e-12 * float(np.abs(y).max())

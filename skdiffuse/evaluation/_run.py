@@ -3,13 +3,16 @@
 import sys
 import time
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from joblib import Parallel
+from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
+
+from skdiffuse._validation import check_labels, check_vectors
 
 Record = dict[str, Any]
 
@@ -57,7 +60,13 @@ def summarise(
     Raises
     ------
     ValueError
-        If a row has no such column.
+        If a row has no such column or no number in `value`, `by` is no list of names
+        or holds one that the summary has too, or a number is out of its range.
+
+    Notes
+    -----
+    The tables of `coverage_study` and `error_study` have no pairs: pass
+    ``cluster="pool"`` and a `value` such as ``"ratio"``.
 
     Examples
     --------
@@ -67,17 +76,20 @@ def summarise(
     >>> summary["n"], float(summary["mean"])
     (10, 0.5)
     """
+    by = _columns(by)
+    check_numbers(
+        confidence_level=(confidence_level, Interval(Real, 0, 1, closed="neither")),
+        n_bootstrap=(n_bootstrap, Interval(Integral, 1, None, closed="left")),
+        random_state=(random_state, Interval(Integral, 0, None, closed="left")),
+    )
     groups: dict[tuple, dict[Any, list[float]]] = {}
     for row in rows:
-        missing = [name for name in (*by, value, cluster) if name not in row]
-        if missing:
-            raise ValueError(
-                f"the rows have no column {missing[0]!r}, but {', '.join(row)}."
-            )
-        if np.isnan(row[value]):
+        number = _value(row, by, value, cluster)
+        if np.isnan(number):
             continue
-        key = tuple(row[name] for name in by)
-        groups.setdefault(key, {}).setdefault(row[cluster], []).append(row[value])
+        # NaN is not equal to itself, and would be a group of its own in each row.
+        key = tuple(row[name] if row[name] == row[name] else "nan" for name in by)
+        groups.setdefault(key, {}).setdefault(row[cluster], []).append(number)
     tail = (1 - confidence_level) / 2
     summary = []
     for key, members in groups.items():
@@ -100,6 +112,38 @@ def summarise(
     return summary
 
 
+def _columns(by: Any) -> list[str]:
+    if isinstance(by, str) or not isinstance(by, Iterable):
+        raise ValueError(f"by={by!r} is no list of columns; pass [{by!r}].")
+    names = list(by)
+    taken = [name for name in names if name in ("n", "mean", "error", "low", "high")]
+    if taken:
+        raise ValueError(
+            f"by holds {taken[0]!r}, which the summary has as a column of its own; "
+            "rename it in the rows."
+        )
+    return names
+
+
+def _value(row: Record, by: Sequence[str], value: str, cluster: str) -> float:
+    missing = [name for name in (*by, value, cluster) if name not in row]
+    if missing:
+        mend = (
+            "; a study of means has cluster='pool'"
+            if missing[0] == "pair" and "pool" in row
+            else ""
+        )
+        raise ValueError(
+            f"the rows have no column {missing[0]!r}, but {', '.join(row)}{mend}."
+        )
+    if not isinstance(row[value], Real):
+        raise ValueError(
+            f"the column {value!r} holds {row[value]!r}; value names a column of "
+            "numbers."
+        )
+    return float(row[value])
+
+
 class Total:
     """Sums of several columns, for a mean over repeats."""
 
@@ -114,7 +158,9 @@ class Total:
 
     def means(self, *names: str) -> dict[str, float]:
         return {
-            name: self.sums[name] / self.counts[name] if name in self.sums else np.nan
+            name: float(self.sums[name] / self.counts[name])
+            if name in self.sums
+            else np.nan
             for name in names
         }
 
@@ -146,25 +192,69 @@ def run(
 
 
 def check_protocol(n_repeats: int, subsample: float, random_state: int) -> None:
-    validate_parameter_constraints(
-        {
-            "n_repeats": [Interval(Integral, 1, None, closed="left")],
-            "subsample": [Interval(Real, 0, 1, closed="right")],
-            "random_state": [Interval(Integral, 0, None, closed="left")],
-        },
-        {
-            "n_repeats": n_repeats,
-            "subsample": subsample,
-            "random_state": random_state,
-        },
-        caller_name="study",
+    check_numbers(
+        n_repeats=(n_repeats, Interval(Integral, 1, None, closed="left")),
+        subsample=(subsample, Interval(Real, 0, 1, closed="right")),
+        random_state=(random_state, Interval(Integral, 0, None, closed="left")),
     )
+
+
+def check_numbers(**numbers: tuple[Any, Interval]) -> None:
+    for name, (value, allowed) in numbers.items():
+        if isinstance(value, bool | np.bool_):
+            raise ValueError(f"{name}={value!r} is no number; write one.")
+        validate_parameter_constraints(
+            {name: [allowed]}, {name: value}, caller_name="study"
+        )
+
+
+def check_arms(arms: Any, argument: str, methods: Sequence[str]) -> None:
+    """Raise a ValueError unless `arms` are instances with these methods by name."""
+    if not isinstance(arms, Mapping) or not arms:
+        raise ValueError(
+            f"{argument} is {_shortly(arms)}; pass a dictionary, a name for each, such "
+            f"as {{'mine': ...}}."
+        )
+    for name, arm in arms.items():
+        if isinstance(arm, type):
+            raise ValueError(
+                f"{argument}[{name!r}] is the class {arm.__name__}; pass an instance, "
+                "with parentheses."
+            )
+        lacks = [method for method in methods if not hasattr(arm, method)]
+        if lacks:
+            raise ValueError(
+                f"{argument}[{name!r}] is {_shortly(arm)}, which has no {lacks[0]}."
+            )
+
+
+def counts(values: Any, name: str) -> list[int]:
+    """Return numbers of rows as a list."""
+    if isinstance(values, str | bytes) or not isinstance(values, Iterable):
+        raise ValueError(f"{name}={values!r} is no list; pass [{values!r}].")
+    numbers = [count(value, name) for value in values]
+    if not numbers:
+        raise ValueError(f"{name} is empty; give at least one number of rows.")
+    return numbers
 
 
 def count(value: Any, name: str) -> int:
     if not isinstance(value, Integral) or isinstance(value, bool) or value < 1:
         raise ValueError(f"{name} holds {value!r}; give numbers of rows, at least 1.")
     return int(value)
+
+
+def items(values: Any, argument: str) -> Iterable[Any]:
+    """Return what can be iterated over, and is no dictionary."""
+    if isinstance(values, str | Mapping) or not isinstance(values, Iterable):
+        raise ValueError(
+            f"{argument} is {_shortly(values)}; pass a list of (name, X, y)."
+        )
+    return values
+
+
+def _shortly(value: Any) -> str:
+    return f"empty ({value!r})" if value == {} else f"a {type(value).__name__}"
 
 
 def three(item: Any, argument: str) -> tuple[str, Any, Any]:
@@ -175,8 +265,21 @@ def three(item: Any, argument: str) -> tuple[str, Any, Any]:
     return str(name), X, y
 
 
-def check_rows(name: str, X: np.ndarray, y: np.ndarray, what: str) -> None:
-    if X.ndim != 2 or len(X) != len(y):
+def check_vectors_of(name: str, X: Any) -> np.ndarray:
+    """Validate the vectors of a pair, or the scores of a pool."""
+    try:
+        return check_vectors(BaseEstimator(), X, reset=True)
+    except ValueError as error:
+        raise ValueError(f"{name!r}: {error}") from error
+
+
+def check_values(name: str, X: np.ndarray, y: Any, what: str) -> np.ndarray:
+    """Validate one number for each row of X."""
+    try:
+        y = check_labels(y)
+    except ValueError as error:
+        raise ValueError(f"{name!r}, {what}: {error}") from error
+    if len(X) != len(y):
         raise ValueError(
             f"{name!r} has X of shape {X.shape} and {len(y)} {what}; give X one row an "
             "example and one value for each."
@@ -187,3 +290,4 @@ def check_rows(name: str, X: np.ndarray, y: np.ndarray, what: str) -> None:
             f"{name!r} has no value in row {missing[0]} of its {what}; a study needs "
             "all of them, so drop rows without one."
         )
+    return y

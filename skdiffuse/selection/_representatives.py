@@ -40,7 +40,11 @@ def nearest_direction(differences: Differences, rows: np.ndarray) -> int:
     """Pick the row with the least cosine distance to the mean of the cluster."""
     vectors = differences.vectors[rows]
     centroid = vectors.mean(axis=0)
-    lengths = differences.norms[rows] * np.linalg.norm(centroid)
+    length = np.linalg.norm(centroid)
+    # Rows that cancel out have no direction in common: all are equally near.
+    if length <= 1e-14 * len(rows) * differences.norms[rows].max():
+        return longest(differences, rows)
+    lengths = differences.norms[rows] * length
     cosine = np.divide(
         vectors @ centroid, lengths, out=np.zeros(len(rows)), where=lengths > 0
     )
