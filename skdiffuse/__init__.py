@@ -12,7 +12,7 @@ from skdiffuse.model_selection import (
     SubsampleSplit,
     neg_labeled_squared_error,
 )
-from skdiffuse.pairs import PairDifference
+from skdiffuse.pairs import PairDifference, identical_outputs
 from skdiffuse.ppi import (
     PoolMoments,
     PPIMeanEstimator,
@@ -41,6 +41,7 @@ __all__ = [
     "SigmoidPPIMeanEstimator",
     "SubsampleSplit",
     "__version__",
+    "identical_outputs",
     "neg_labeled_squared_error",
     "plan_labels",
 ]

@@ -1,10 +1,12 @@
 """Messages about the user's data that name the argument, the row and the mend."""
 
 from collections.abc import Sequence
+from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.utils import check_array, column_or_1d
+from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
 
@@ -157,6 +159,69 @@ def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
     # A weight too small beside the largest would be lost in the sum.
     weights = weights / weights.max()
     return np.where(weights > 1e-12, weights, 0.0)
+
+
+def check_level(confidence_level: float, caller: str) -> None:
+    """Raise a ValueError unless a confidence level is between 0 and 1."""
+    validate_parameter_constraints(
+        {"confidence_level": [Interval(Real, 0, 1, closed="neither")]},
+        {"confidence_level": confidence_level},
+        caller_name=caller,
+    )
+
+
+def check_mask(mask: Any, n_samples: int, name: str) -> np.ndarray:
+    """Validate one true or false a row; None is false everywhere."""
+    if mask is None:
+        return np.zeros(n_samples, dtype=bool)
+    values = np.asarray(mask)
+    if values.shape != (n_samples,):
+        raise ValueError(
+            f"{name} has shape {values.shape}, but X has {n_samples} rows; give one "
+            "true or false a row."
+        )
+    if values.dtype == object:
+        bad = [i for i, v in enumerate(values) if not isinstance(v, bool | np.bool_)]
+    else:
+        bad = [] if values.dtype == bool else [0]
+    if bad:
+        raise ValueError(
+            f"{name} holds {values[bad[0]]!r} in {rows_in_words(bad)}; give true or "
+            "false for each row (not row numbers)."
+        )
+    return values.astype(bool)
+
+
+def check_judge(judge: Any, n_samples: int) -> np.ndarray:
+    """Validate predicted preferences: one number in [-1, 1] a row."""
+    try:
+        values = column_or_1d(
+            check_array(
+                judge,
+                ensure_2d=False,
+                dtype=np.float64,
+                ensure_all_finite=False,
+                input_name="judge",
+            )
+        )
+    except (TypeError, OverflowError) as error:
+        raise ValueError(
+            f"judge is no array of numbers ({error}); give one a row."
+        ) from error
+    if len(values) != n_samples:
+        raise ValueError(
+            f"judge has {len(values)} values, but X has {n_samples} rows; give one a "
+            "row."
+        )
+    check_finite_rows(values, "judge", "predict a preference for each row, 0 for none")
+    outside = np.flatnonzero(np.abs(values) > 1)
+    if len(outside):
+        raise ValueError(
+            f"judge holds {values[outside[0]]:g} in {rows_in_words(outside.tolist())}; "
+            "predicted preferences are in [-1, 1], so divide all by the largest "
+            "possible size."
+        )
+    return values
 
 
 def check_groups(

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skdiffuse._validation import rows_in_words
 
-__all__ = ["PairDifference"]
+__all__ = ["PairDifference", "identical_outputs"]
 
 
 class PairDifference(TransformerMixin, BaseEstimator):
@@ -201,25 +201,14 @@ class PairDifference(TransformerMixin, BaseEstimator):
     def _texts(self, X: Any, *, reset: bool) -> tuple[list[str], list[str]]:
         """Check that X holds two texts in each row, and return its columns."""
         table, has_names = _table(X)
-        # Records the number and the names of the columns; the texts are checked here.
+        # Records the number and the names of the columns; the texts are checked below.
         validate_data(
             self,
             X if has_names else table,
             reset=reset,
             skip_check_array=True,
         )
-        is_text = np.frompyfunc(lambda value: isinstance(value, str), 1, 1)(table)
-        bad = np.flatnonzero(~is_text.astype(bool).all(axis=1))
-        if len(bad):
-            value = next(v for v in table[bad[0]] if not isinstance(v, str))
-            raise ValueError(
-                f"X holds {value!r} instead of a text in "
-                f"{rows_in_words(bad.tolist())}; an output must be a string: drop the "
-                "pairs with a missing output, or put '' where an empty output is meant."
-            )
-        # Not str(v): a subclass, such as an enumeration of texts, may say otherwise.
-        outputs_a, outputs_b = ([str.__str__(v) for v in column] for column in table.T)
-        return outputs_a, outputs_b
+        return _columns(table)
 
     def _vectors(self, texts: list[str]) -> Any:
         if hasattr(self.featurizer_, "transform"):
@@ -243,6 +232,53 @@ class PairDifference(TransformerMixin, BaseEstimator):
         )
         _check_finite(vectors, "the vector of the text {1!r}", texts)
         return vectors
+
+
+def identical_outputs(X: Any) -> np.ndarray:
+    """Tell where both outputs are the same string: a tie that needs no judgement.
+
+    For `known_ties` of `PreferenceComparison.fit`. Equal *embeddings* are no proof: a
+    featurizer may not see the word that decides.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_examples, 2)
+        The outputs of A and of B, as `PairDifference` takes them.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_examples,)
+        True where they are equal, character by character.
+
+    Raises
+    ------
+    ValueError
+        If `X` does not hold two texts in each row.
+
+    Examples
+    --------
+    >>> from skdiffuse import identical_outputs
+    >>> identical_outputs([["yes", "no"], ["no", "no"]])
+    array([False,  True])
+    """
+    outputs_a, outputs_b = _columns(_table(X)[0])
+    return np.array([a == b for a, b in zip(outputs_a, outputs_b, strict=True)])
+
+
+def _columns(table: np.ndarray) -> tuple[list[str], list[str]]:
+    """Return the texts of both columns, or say where there is none."""
+    is_text = np.frompyfunc(lambda value: isinstance(value, str), 1, 1)(table)
+    bad = np.flatnonzero(~is_text.astype(bool).all(axis=1))
+    if len(bad):
+        value = next(v for v in table[bad[0]] if not isinstance(v, str))
+        raise ValueError(
+            f"X holds {value!r} instead of a text in {rows_in_words(bad.tolist())}; an "
+            "output must be a string: drop the pairs with a missing output, or put '' "
+            "where an empty output is meant."
+        )
+    # Not str(v): a subclass, such as an enumeration of texts, may say otherwise.
+    outputs_a, outputs_b = ([str.__str__(v) for v in column] for column in table.T)
+    return outputs_a, outputs_b
 
 
 def _is_pair(row: Any) -> bool:

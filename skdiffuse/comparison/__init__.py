@@ -1,6 +1,9 @@
 """Who wins, and when to stop."""
 
+from skdiffuse.comparison._betting import confidence_sequence
 from skdiffuse.comparison._comparison import PreferenceComparison
+from skdiffuse.comparison._distance import WinningDistance
+from skdiffuse.comparison._draws import Draws
 from skdiffuse.comparison._rules import (
     Assessment,
     BettingRule,
@@ -8,14 +11,19 @@ from skdiffuse.comparison._rules import (
     HypergeometricRule,
     StoppingRule,
 )
+from skdiffuse.comparison._size import BiasedSampleWarning
 from skdiffuse.comparison._verdict import Verdict
 
 __all__ = [
     "Assessment",
     "BettingRule",
+    "BiasedSampleWarning",
+    "Draws",
     "FixedBudget",
     "HypergeometricRule",
     "PreferenceComparison",
     "StoppingRule",
     "Verdict",
+    "WinningDistance",
+    "confidence_sequence",
 ]

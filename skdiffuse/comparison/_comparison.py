@@ -11,8 +11,9 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
 from skdiffuse import metrics
-from skdiffuse._validation import check_vectors
+from skdiffuse._validation import check_judge, check_mask, check_vectors
 from skdiffuse.comparison._answers import as_number, as_row, listed
+from skdiffuse.comparison._draws import Draws
 from skdiffuse.comparison._log import (
     fingerprint,
     plain,
@@ -20,12 +21,17 @@ from skdiffuse.comparison._log import (
     same_fingerprint,
     write_log,
 )
-from skdiffuse.comparison._rules import Assessment, HypergeometricRule, StoppingRule
+from skdiffuse.comparison._rules import (
+    Assessment,
+    HypergeometricRule,
+    StoppingRule,
+)
+from skdiffuse.comparison._size import SizeMixin
 from skdiffuse.comparison._verdict import Verdict
 from skdiffuse.selection import DiffUseSelector
 
 
-class PreferenceComparison(BaseEstimator):
+class PreferenceComparison(SizeMixin, BaseEstimator):
     """Compare two generators by few preferences, asked one after the other.
 
     The selector orders the examples, an oracle judges them in that order, and after
@@ -150,7 +156,7 @@ class PreferenceComparison(BaseEstimator):
         self.max_annotations = max_annotations
         self.batch_size = batch_size
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, *, judge: Any = None, known_ties: Any = None) -> Self:
         """Compare, and stop when the rule says so.
 
         Parameters
@@ -161,6 +167,13 @@ class PreferenceComparison(BaseEstimator):
             The preferences, of which only the rows asked for are read: the others may
             be NaN. Or an oracle, called with an array of row numbers, that returns as
             many preferences.
+        judge : array-like of shape (n_examples,), default=None
+            Preferences in [-1, 1] that a cheap judge predicts for all examples, without
+            having seen `y`. `BettingRule` and `winning_distance` need fewer
+            preferences with a good one, and hold with any.
+        known_ties : array-like of bool of shape (n_examples,), default=None
+            Examples that are ties without asking, such as those whose two outputs are
+            the same string (`identical_outputs`). Equal embeddings are no proof.
 
         Returns
         -------
@@ -170,7 +183,8 @@ class PreferenceComparison(BaseEstimator):
         Raises
         ------
         ValueError
-            If `X` cannot be used or an answer is not a finite number.
+            If `X`, `judge` or `known_ties` cannot be used or an answer is not a finite
+            number.
 
         Notes
         -----
@@ -183,15 +197,19 @@ class PreferenceComparison(BaseEstimator):
                 "the target y is None: pass the preferences, or a callable that judges "
                 "rows (or use start, ask and tell)."
             )
-        return self.start(X).resume(y)
+        return self.start(X, judge=judge, known_ties=known_ties).resume(y)
 
-    def start(self, X: Any) -> Self:
+    def start(self, X: Any, *, judge: Any = None, known_ties: Any = None) -> Self:
         """Order the examples, and forget all answers.
 
         Parameters
         ----------
         X : array-like of shape (n_examples, n_features)
             Difference vectors.
+        judge : array-like of shape (n_examples,), default=None
+            As in `fit`.
+        known_ties : array-like of bool of shape (n_examples,), default=None
+            As in `fit`.
 
         Returns
         -------
@@ -201,11 +219,11 @@ class PreferenceComparison(BaseEstimator):
         Raises
         ------
         ValueError
-            If `X` cannot be used, or the rule does not hold for the selector.
+            If `X`, `judge` or `known_ties` cannot be used, or the rule does not hold
+            for the selector.
         """
-        fresh, X = self._prepared(X)
-        n = min(self.max_annotations, len(X))
-        return self._become(fresh._begin(fresh.selector_.annotation_order(n), {}))
+        fresh = self._prepared(X, judge, known_ties)
+        return self._become(fresh._begin(fresh._order_of(self.max_annotations), {}))
 
     def ask(self, n: int = 1) -> np.ndarray:
         """Return the next rows to judge.
@@ -388,10 +406,12 @@ class PreferenceComparison(BaseEstimator):
             "n_examples": self._n_examples,
             "fingerprint": self._fingerprint,
             "order": self._order,
+            "known_ties": self._known_ties.tolist(),
+            "extended": self._extended,
         }
         write_log(Path(path), header, self._answers)
 
-    def load(self, path: str | Path, X: Any) -> Self:
+    def load(self, path: str | Path, X: Any, *, judge: Any = None) -> Self:
         """Take up a saved comparison of the same difference vectors.
 
         Parameters
@@ -400,6 +420,8 @@ class PreferenceComparison(BaseEstimator):
             A file that `save` wrote.
         X : array-like of shape (n_examples, n_features)
             The difference vectors of then.
+        judge : array-like of shape (n_examples,), default=None
+            The judge of then.
 
         Returns
         -------
@@ -417,7 +439,7 @@ class PreferenceComparison(BaseEstimator):
         A larger `max_annotations` goes on where an inconclusive comparison ended.
         """
         header, answers = read_log(Path(path))
-        fresh, X = self._prepared(X)
+        fresh = self._prepared(X, judge, None, header.get("known_ties", []))
         if not same_fingerprint(header.get("fingerprint"), fresh._fingerprint):
             raise ValueError(
                 f"X is not the X that {path} was saved with (the fingerprints differ); "
@@ -430,9 +452,10 @@ class PreferenceComparison(BaseEstimator):
                     f"comparison has {name}={value}; use the same, or start anew."
                 )
         order = header["order"]
-        n = min(self.max_annotations, len(X))
+        n = min(self.max_annotations, len(fresh._rows))
+        fresh._extended = bool(header.get("extended", False))
         if n > len(order):
-            longer = fresh.selector_.annotation_order(n).tolist()
+            longer = fresh._order_of(n)
             if longer[: len(order)] != order:
                 raise ValueError(
                     f"max_annotations={self.max_annotations} is more than the "
@@ -440,6 +463,7 @@ class PreferenceComparison(BaseEstimator):
                     "on otherwise; give it the random_state of then, or the old "
                     "max_annotations."
                 )
+            fresh._extended |= all(row in answers for row in order)
             order = longer
         return self._become(fresh._begin(order, answers))
 
@@ -453,7 +477,8 @@ class PreferenceComparison(BaseEstimator):
             risk=self.risk_,
             preferences=np.array(self._counted, dtype=np.float64),
             risks=np.array(self._risks, dtype=np.float64),
-            n_examples=self._n_examples,
+            n_examples=len(self._rows),
+            n_known_ties=len(self._known_ties),
             risk_means=self.stopping_rule_.risk_means,
         )
 
@@ -470,7 +495,9 @@ class PreferenceComparison(BaseEstimator):
             "risk": verdict.risks,
         }
 
-    def _prepared(self, X: Any) -> tuple[Self, np.ndarray]:
+    def _prepared(
+        self, X: Any, judge: Any, known_ties: Any, tied_rows: Any = ()
+    ) -> Self:
         """Check everything on a copy, so that a failure leaves this one as it was."""
         self._validate_params()
         for name in ("selector", "stopping_rule"):
@@ -495,19 +522,51 @@ class PreferenceComparison(BaseEstimator):
             )
         rule._validate_params()
         fresh.stopping_rule_ = rule
+        tied = check_mask(known_ties, len(X), "known_ties")
+        tied[np.asarray(tied_rows, dtype=np.intp)] = True
+        if tied.all():
+            raise ValueError(
+                "known_ties says that every example is a tie, so there is nothing to "
+                "compare."
+            )
+        fresh._known_ties, fresh._rows = np.flatnonzero(tied), np.flatnonzero(~tied)
         # A `FrozenEstimator` asks for `y`.
-        fresh.selector_ = selector.fit(X, None)
+        fresh.selector_ = selector.fit(X[~tied] if tied.any() else X, None)
         rule.check_selector(fresh.selector_)
+        fresh._weights = getattr(fresh.selector_, "draw_weights_", None)
+        fresh._judge = None
+        if judge is not None:
+            fresh._judge = check_judge(judge, len(X))[fresh._rows]
+            if fresh._weights is None:
+                raise ValueError(
+                    f"judge is of use where the examples are drawn with known "
+                    f"probabilities, and {fresh.selector_!r} draws none; use "
+                    "selector=RandomSelector(), or leave judge out."
+                )
         fresh._n_examples = len(X)
+        fresh._extended = False
         fresh._fingerprint = fingerprint(X)
         fresh._setting = {
             "selector": plain(selector),
             "stopping_rule": plain(rule),
+            "judge": plain(fresh._judge),
         }
-        return fresh, X
+        return fresh
 
-    def _begin(self, order: Any, answers: dict[int, float]) -> Self:
-        self._order = [int(row) for row in order]
+    def _order_of(self, n: int) -> list[int]:
+        """Return the first rows to ask for."""
+        places = self.selector_.annotation_order(min(n, len(self._rows)))
+        return self._rows[places].tolist()
+
+    def _begin(self, order: list[int], answers: dict[int, float]) -> Self:
+        self._order = order
+        self._draws = Draws(
+            np.searchsorted(self._rows, order),
+            self._weights,
+            self._judge,
+            len(self._rows),
+        )
+        self.stopping_rule_.begin(self._draws)
         self._restart(answers)
         return self
 
@@ -529,10 +588,10 @@ class PreferenceComparison(BaseEstimator):
                 f"stopping_rule is {rule!r} now, but the comparison was started with "
                 f"{self.stopping_rule_!r}; set it back, or start anew."
             )
-        n = min(self.max_annotations, self._n_examples)
+        n = min(self.max_annotations, len(self._rows))
         if self.termination_condition_ == "max_annotations" and n > len(self._order):
-            self._order = self.selector_.annotation_order(n).tolist()
-            self._restart(self._answers)
+            self._extended = True
+            self._begin(self._order_of(n), self._answers)
 
     def _rule(self) -> Any:
         return (
@@ -571,12 +630,12 @@ class PreferenceComparison(BaseEstimator):
         """Take the next preference in the order, and say whether that ends it."""
         preferences = np.array([*self._counted, preference])
         assessment = Assessment(
-            *self.stopping_rule_.assess(preferences, self._n_examples)
+            *self.stopping_rule_.assess(preferences, len(self._rows))
         )
         self._counted.append(preference)
         n = len(preferences)
         self.risk_ = assessment.risk
-        if n == self._n_examples:
+        if n == len(self._rows):
             self.termination_condition_ = "all_annotated"
             self.winner_, self.risk_ = metrics.winner(preferences), 0.0
         elif assessment.stop and n >= self.min_annotations:

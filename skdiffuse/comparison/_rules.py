@@ -6,13 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import stats
-from scipy.special import logsumexp
 from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from skdiffuse.comparison._betting import Wealth
+from skdiffuse.comparison._draws import Draws
 from skdiffuse.metrics import sign_of_sum
-
-_BETS = (np.arange(100) + 0.5) / 100
 
 
 class Assessment(NamedTuple):
@@ -38,9 +37,10 @@ class StoppingRule(BaseEstimator):
 
     A rule is an estimator without `fit`: its constructor stores parameters, so that it
     can be cloned and searched. It has one method of its own, `assess`. Override
-    `check_selector` if the rule needs a certain order of annotation,
-    `check_preference` if it cannot take every finite number, and set
-    `decides_at_budget` if the leader is named when the budget is spent.
+    `check_selector` if the rule needs a certain order of annotation, `begin` if it
+    looks at the probabilities of the draws or at a judge, `check_preference` if it
+    cannot take every finite number, and set `decides_at_budget` if the leader is named
+    when the budget is spent.
 
     Attributes
     ----------
@@ -78,6 +78,16 @@ class StoppingRule(BaseEstimator):
         ----------
         selector : selector
             The fitted selector whose `annotation_order` is followed.
+        """
+
+    def begin(self, draws: Draws) -> None:
+        """Learn how the examples are drawn, before the first answer.
+
+        Parameters
+        ----------
+        draws : Draws
+            The order, its probabilities if it has any, and the judge's predictions if
+            there are any.
         """
 
     def check_preference(self, preference: float) -> None:
@@ -211,9 +221,9 @@ class HypergeometricRule(StoppingRule):
 class BettingRule(StoppingRule):
     r"""Stop when a bet against equality has paid off: a rule with a guarantee.
 
-    Under a uniformly random order of annotation the strictly worse generator is named
-    with probability at most `alpha`, however often one looks. Where both are exactly
-    equal either may be named, with probability at most ``2 * alpha`` together.
+    The strictly worse generator is named with probability at most `alpha`, however
+    often one looks. Where both are exactly equal either may be named, with probability
+    at most ``2 * alpha`` together.
 
     Parameters
     ----------
@@ -223,33 +233,45 @@ class BettingRule(StoppingRule):
     Raises
     ------
     ValueError
-        If the selector's order is not uniformly random, or a preference lies outside
-        [-1, 1].
+        If the selector's order is not one of draws with known probabilities, or a
+        preference lies outside [-1, 1].
 
     See Also
     --------
-    RandomSelector : The selector with such an order.
+    RandomSelector : Draws with equal probabilities.
+    NormSelector : With ``probability=True``: large differences more often.
     HypergeometricRule : The heuristic of the paper, for any order.
+    confidence_sequence : The winning distances that the bets leave over.
 
     Notes
     -----
-    Let x be (1 + preference) / 2, so that A is better where the mean of x over all N
-    examples is above 1/2. If it were 1/2, the next x would have the mean
+    Let draw t of N examples take example i with probability :math:`q_t(i)` among those
+    left. From its preference y comes an unbiased estimate of the winning distance,
 
-    .. math:: m_t = \frac{N/2 - \sum_{s<t} x_s}{N - t + 1}.
+    .. math:: Z_t = \frac1N \Big(\sum_{s<t} y_s + \lambda_t \sum_{unseen} f_i
+        + \frac{y_t - \lambda_t f_t}{q_t}\Big)
 
-    A bet of the share theta on A multiplies the wealth by
-    ``1 + theta * (x_t - m_t) / m_t``; the wealth is averaged over 100 values of theta
-    in (0, 1), and mirrored for B. If A is not better, the wealth that bets on A is a
-    nonnegative supermartingale that starts at 1, so it ever exceeds ``1 / alpha`` with
-    probability at most `alpha` (Ville's inequality) [1]_. The risk shown is one by the
-    largest wealth of the leading side so far. If m_t leaves [0, 1], the rest cannot
-    change the winner, and the risk is 0.
+    where f is the judge's predicted preference, if there is one (`judge` of
+    `PreferenceComparison.fit`), and :math:`\lambda_t` its weight: a regression on the
+    draws before t, that starts from 1/2 as if ten draws had said so. If neither
+    generator is better, Z_t has the expectation zero, and a bet of the share theta on A
+    multiplies the wealth by ``1 + theta * Z_t / -m_t``, where m_t is the least value
+    that Z_t can have. The wealth is averaged over 100 values of theta in (0, 1), and
+    mirrored for B. If A is not better, the wealth that bets on A is a nonnegative
+    supermartingale that starts at 1, so it ever exceeds ``1 / alpha`` with probability
+    at most `alpha` (Ville's inequality) [1]_ [2]_. Whatever the judge is worth, the
+    guarantee holds; a good one saves judgements.
+
+    The risk shown is one by the largest wealth of the leading side so far. If the rest
+    cannot change the winner, the risk is 0. Under equal probabilities and without a
+    judge the bets are those of [1]_ on the mean of (1 + y) / 2.
 
     References
     ----------
     .. [1] Waudby-Smith and Ramdas, "Confidence sequences for sampling without
        replacement", NeurIPS 2020, arXiv:2006.04347.
+    .. [2] Shekhar, Xu, Lipton, Liang and Ramdas, "Risk-limiting financial audits via
+       weighted sampling without replacement", UAI 2023, arXiv:2305.06884.
 
     Examples
     --------
@@ -264,24 +286,37 @@ class BettingRule(StoppingRule):
     _parameter_constraints: dict = {"alpha": [Interval(Real, 0, 1, closed="neither")]}
 
     risk_means = "of naming the worse one, at every look together"
+    _draws: Draws | None = None
+    _wealth: Wealth | None = None
 
     def __init__(self, alpha: float = 0.05) -> None:
         self.alpha = alpha
 
     def check_selector(self, selector: Any) -> None:
-        """Raise a ValueError unless the selector's order is uniformly random.
+        """Raise a ValueError unless the selector draws with known probabilities.
 
         Parameters
         ----------
         selector : selector
             The fitted selector.
         """
-        if not getattr(selector, "uniform_order_", False):
+        if getattr(selector, "draw_weights_", None) is None:
             raise ValueError(
-                f"BettingRule holds for a uniformly random order only, and that of "
-                f"{selector!r} is not; use selector=RandomSelector(), or keep the "
-                "selector with stopping_rule=HypergeometricRule() or FixedBudget()."
+                f"BettingRule holds for draws with known probabilities only, and the "
+                f"order of {selector!r} is none; use selector=RandomSelector() or "
+                "NormSelector(probability=True), or keep the selector with "
+                "stopping_rule=HypergeometricRule() or FixedBudget()."
             )
+
+    def begin(self, draws: Draws) -> None:
+        """Learn how the examples are drawn, before the first answer.
+
+        Parameters
+        ----------
+        draws : Draws
+            The order, its probabilities, and the judge's predictions if there are any.
+        """
+        self._draws, self._wealth = draws, None
 
     def check_preference(self, preference: float) -> None:
         """Raise a ValueError unless a preference lies in [-1, 1].
@@ -305,7 +340,8 @@ class BettingRule(StoppingRule):
         preferences : ndarray of shape (n_annotations,)
             The preferences in the order of annotation, each in [-1, 1].
         n_examples : int
-            Number of all examples.
+            Number of all examples, drawn with equal probabilities where `begin` said
+            nothing else.
 
         Returns
         -------
@@ -316,11 +352,26 @@ class BettingRule(StoppingRule):
         preferences = _checked(preferences, n_examples)
         for preference in preferences[np.abs(preferences) > 1]:
             self.check_preference(float(preference))
-        for_a = _log_wealth((1 + preferences) / 2, n_examples)
-        for_b = _log_wealth((1 - preferences) / 2, n_examples)
+        for_a, for_b = self._wealth_of(preferences, n_examples).logs
         risk = min(1.0, math.exp(-max(for_a, for_b)))
         leader = int(np.sign(for_a - for_b)) if for_a != for_b else 0
         return Assessment(leader, risk, leader != 0 and risk < self.alpha)
+
+    def _wealth_of(self, preferences: np.ndarray, n_examples: int) -> Wealth:
+        """Return the wealth after these preferences, from where the last look was."""
+        draws = self._draws
+        if draws is None or draws.n_examples != n_examples:
+            draws = Draws.uniform(n_examples)
+            self.begin(draws)
+        wealth, given = self._wealth, preferences.tolist()
+        if wealth is None or given[: len(wealth.estimates)] != (
+            wealth.estimates.preferences
+        ):
+            wealth = Wealth(draws)
+        for preference in given[len(wealth.estimates) :]:
+            wealth.add(preference)
+        self._wealth = wealth
+        return wealth
 
 
 class FixedBudget(StoppingRule):
@@ -367,23 +418,3 @@ def _checked(preferences: np.ndarray, n_examples: int) -> np.ndarray:
             f"{preferences!r}: give at least one, at most all, and finite numbers."
         )
     return preferences
-
-
-def _log_wealth(x: np.ndarray, n_examples: int) -> float:
-    """Return the largest log wealth so far of the bets that the mean of x is above 1/2.
-
-    It is infinite once the sum of x exceeds half of all examples.
-    """
-    before = np.concatenate([[0.0], np.cumsum(x)])
-    # Sums of halves are exact; those of graded preferences are rounded.
-    if before[-1] > n_examples / 2 * (1 + 1e-12):
-        return math.inf
-    left = np.arange(n_examples, n_examples - len(x), -1)
-    mean = (n_examples / 2 - before[:-1]) / left
-    # A mean of 0 leaves only zeros to come, and a mean of 1 or more only losses for
-    # this side: then there is nothing to bet on.
-    open_ = (mean > 0) & (mean < 1)
-    gain = np.divide(x - mean, mean, out=np.zeros_like(mean), where=open_)
-    growth = np.log1p(_BETS[:, np.newaxis] * gain).cumsum(axis=1)
-    wealth = logsumexp(growth, axis=0) - math.log(len(_BETS))
-    return float(max(0.0, wealth.max()))

@@ -31,9 +31,11 @@ class Verdict:
     risks : ndarray of shape (n_annotations,)
         The risk after each annotation, NaN where the rule has none.
     n_examples : int
-        Number of all examples.
+        Number of all examples that may be asked for.
     risk_means : str
         What the risk is worth.
+    n_known_ties : int
+        Number of examples beside them that are ties without asking.
     """
 
     winner: int
@@ -43,6 +45,7 @@ class Verdict:
     risks: np.ndarray
     n_examples: int
     risk_means: str = ""
+    n_known_ties: int = 0
 
     @property
     def n_annotations(self) -> int:
@@ -73,8 +76,9 @@ class Verdict:
     def details(self) -> dict[str, str]:
         """What the verdict rests on, in words."""
         counts = self.counts
+        known = f", {self.n_known_ties} more are ties" if self.n_known_ties else ""
         rows = {
-            "judged": f"{self.n_annotations} of {self.n_examples} examples",
+            "judged": f"{self.n_annotations} of {self.n_examples} examples{known}",
             "votes": f"A wins {counts['A']}, B wins {counts['B']}, "
             f"{counts['tie']} {'tie' if counts['tie'] == 1 else 'ties'}",
             "status": _ENDINGS[self.termination_condition],

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
-    Interval,
     StrOptions,
     validate_parameter_constraints,
 )
 from sklearn.utils.validation import check_is_fitted
 
+from skdiffuse._validation import check_level
 from skdiffuse.ppi._intervals import (
     ALTERNATIVES,
     bootstrap_interval,
@@ -127,7 +127,7 @@ class InferenceMixin(SpreadMixin):
            Chapman & Hall, 1993.
         """
         check_is_fitted(self)
-        _check_level(confidence_level, "confidence_interval")
+        check_level(confidence_level, "confidence_interval")
         method, (low, high) = self._check_inference(
             method, alternative, label_range, "confidence_interval"
         )
@@ -295,11 +295,3 @@ class InferenceMixin(SpreadMixin):
         pool = max(total - float(sum_of_squares(influence)) * (n - 1) / n, 0.0)
         errors = studentised_errors(influence, pool, self._n_equal_parts(), rng)
         return self.mean_ - math.sqrt(total) * errors[::-1]
-
-
-def _check_level(confidence_level: float, caller: str) -> None:
-    validate_parameter_constraints(
-        {"confidence_level": [Interval(Real, 0, 1, closed="neither")]},
-        {"confidence_level": confidence_level},
-        caller_name=caller,
-    )

@@ -16,6 +16,7 @@ from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
 from skdiffuse._validation import check_finite_rows, check_vectors, count_of_share
+from skdiffuse.selection._draws import next_draw_probabilities, sequential_weights
 
 
 class BaseSelector(
@@ -27,7 +28,17 @@ class BaseSelector(
     """Base of the selectors: validates, and leaves the choice to three hooks.
 
     A subclass has a parameter `n_select` and defines `_fit_selection`, `_select` and
-    `_annotation_order`; it may set `inclusion_probabilities_` and `uniform_order_`.
+    `_annotation_order`. It may set `inclusion_probabilities_`, and `draw_weights_` if
+    it draws one row after the other in proportion to them.
+
+    Attributes
+    ----------
+    inclusion_probabilities_ : ndarray of shape (n_samples,) or None
+        The probability of each row to be among `selected_indices_`.
+    draw_weights_ : ndarray of shape (n_samples,) or None
+        The share of each row in the first draw, positive and of sum one; each next row
+        is drawn among those left in proportion to them. None where the order of
+        annotation is not drawn so.
     """
 
     _parameter_constraints: dict = {
@@ -76,7 +87,7 @@ class BaseSelector(
         X = check_vectors(self, X, reset=True)
         self._n_samples = len(X)
         self.inclusion_probabilities_: np.ndarray | None = None
-        self.uniform_order_ = False
+        self.draw_weights_: np.ndarray | None = None
         self.selected_indices_ = self._fit_selection(X, self._budget())
         self.n_selected_ = len(self.selected_indices_)
         self.representatives_ = X[self.selected_indices_]
@@ -153,6 +164,89 @@ class BaseSelector(
         support = np.zeros(self._n_samples, dtype=bool)
         support[self.selected_indices_] = True
         return support
+
+    def sample_weight(self) -> np.ndarray:
+        """Return the weights with which the selected rows stand for all rows.
+
+        They are what `sample_weight` of `PPIMeanEstimator` and of scikit-learn's means
+        takes, once the selected rows are labelled.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            How many rows each selected row stands for; zero for the others. For draws
+            of known probability they are the sequential ones of [1]_, with which the
+            weighted sum is unbiased; else 1 / inclusion probability.
+
+        Raises
+        ------
+        ValueError
+            If the sample has no probabilities: its rows were chosen for what they are,
+            and no weights turn them into a size.
+
+        References
+        ----------
+        .. [1] Farquhar, Gal and Rainforth, "On statistical bias in active learning",
+           ICLR 2021, arXiv:2101.11665.
+        """
+        check_is_fitted(self)
+        weights = np.zeros(self._n_samples)
+        if self.draw_weights_ is not None:
+            drawn = self._annotation_order(self._n_samples)
+            probabilities = next_draw_probabilities(self.draw_weights_, drawn)
+            n = self.n_selected_
+            each = sequential_weights(probabilities[:n], self._n_samples)
+            weights[drawn[:n]] = each * self._n_samples / n
+        elif self.inclusion_probabilities_ is not None:
+            rows = self.selected_indices_
+            weights[rows] = 1 / self.inclusion_probabilities_[rows]
+        else:
+            raise ValueError(
+                f"{self!r} chooses rows that tell who wins, and their mean is not that "
+                "of all rows; for a size take RandomSelector(), or "
+                "NormSelector(probability=True)."
+            )
+        return weights
+
+    @property
+    def draw_probabilities_(self) -> np.ndarray | None:
+        """With which probability each row of `annotation_order` was drawn.
+
+        Entry t belongs to row ``annotation_order()[t]``, given the rows before it; None
+        where the order is not one of draws.
+        """
+        check_is_fitted(self)
+        if self.draw_weights_ is None:
+            return None
+        order = self._annotation_order(self._n_samples)
+        return next_draw_probabilities(self.draw_weights_, order)
+
+    def strata(self, k: int) -> np.ndarray | None:
+        """Return the strata of which the first `k` rows of the order are random ones.
+
+        Parameters
+        ----------
+        k : int
+            Number of rows, at least 1.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or None
+            The number of the stratum of each row: one row of each is among the first
+            `k` of `annotation_order`, each with equal probability. None if they are no
+            such sample.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not a positive integer.
+        """
+        check_is_fitted(self)
+        _check_count(k, "k")
+        return self._strata(int(k))
+
+    def _strata(self, k: int) -> np.ndarray | None:
+        return None
 
     def transform(self, X: Any) -> np.ndarray:
         """Measure the Euclidean distance of each row to the selected rows.

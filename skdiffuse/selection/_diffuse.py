@@ -63,8 +63,9 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         With ``representative="random"`` the probability of each row to be selected,
         given the clusters: one by the size of its cluster. None for the other rules,
         whose sample has no such probabilities.
-    uniform_order_ : bool
-        False: `annotation_order` is not a uniformly random order.
+    draw_weights_, draw_probabilities_ : None
+        `annotation_order` is not one of draws: once a cluster has its row, the others
+        wait for the cluster to be split.
     n_features_in_ : int
         Number of features seen during `fit`.
     feature_names_in_ : ndarray of shape (n_features_in_,)
@@ -188,6 +189,14 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         rest = np.setdiff1d(np.arange(self._n_samples), order)
         zeros_last = np.argsort(self._differences.norms[rest] == 0, kind="stable")
         return np.concatenate([order, rest[zeros_last]])[:n].astype(np.intp)
+
+    def _strata(self, k: int) -> np.ndarray | None:
+        if self.representative != "random":
+            return None
+        if self._tree is None:
+            self._tree = partition_tree(self._differences.vectors, self.labels_)
+        # Beyond the distinct rows their duplicates follow in no random order.
+        return self._tree.labels(k) if k <= self._tree.n_distinct else None
 
     def _clusters(self, k: int) -> np.ndarray:
         """Label the rows 0, 1, ... by at most `k` clusters."""

@@ -1,0 +1,163 @@
+"""The winning distance with an interval, from examples of known probability."""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from skdiffuse.comparison._betting import surviving
+from skdiffuse.comparison._draws import Draws, Estimates, combined
+from skdiffuse.ppi._intervals import t_interval, wilson_interval
+
+# As in the interval of a mean: labels by which the spread of a few is drawn towards
+# the largest that they could have.
+_PRIOR = 4.0
+
+
+@dataclass(frozen=True)
+class WinningDistance:
+    """How far A is ahead of B, with an interval.
+
+    Attributes
+    ----------
+    mean : float
+        P(A wins) - P(B wins) over all examples, estimated; positive where A is ahead.
+    low, high : float
+        The ends of the interval.
+    standard_error : float
+        Of `mean`; NaN for a confidence sequence, which has none.
+    method : str
+        ``"exact"``: all examples were judged. ``"fixed sample"``: draws of known
+        probability, in a number that was fixed before. ``"strata"``: one random
+        example of each cluster, in a number that was fixed before. ``"confidence
+        sequence"``: draws of known probability up to any moment.
+    confidence_level : float
+        Of the interval; that of a confidence sequence is the probability that the
+        intervals after all annotations hold.
+    """
+
+    mean: float
+    low: float
+    high: float
+    standard_error: float
+    method: str
+    confidence_level: float
+
+    def __repr__(self) -> str:
+        return (
+            f"<WinningDistance: {self.mean:+.3f}, {self.confidence_level:g} interval "
+            f"{self.low:+.3f} to {self.high:+.3f} ({self.method})>"
+        )
+
+    def times(self, share: float) -> Self:
+        """Return the distance over more examples, the others of which are ties."""
+        return replace(
+            self,
+            mean=share * self.mean,
+            low=share * self.low,
+            high=share * self.high,
+            standard_error=share * self.standard_error,
+        )
+
+
+def exact(preferences: np.ndarray, confidence_level: float) -> WinningDistance:
+    """Return the distance where every example is judged."""
+    mean = math.fsum(preferences) / len(preferences)
+    return WinningDistance(mean, mean, mean, 0.0, "exact", confidence_level)
+
+
+def of_fixed_sample(
+    preferences: np.ndarray, draws: Draws, confidence_level: float
+) -> WinningDistance:
+    """Estimate the distance from a number of draws that was fixed before."""
+    values = np.array(_estimates(preferences, draws).values)
+    n, n_examples = len(values), draws.n_examples
+    mean, variance = combined(values, n_examples)
+    error = math.sqrt(variance) if n > 1 else math.nan
+    unsampled = 1 - n / n_examples
+    if np.abs(preferences).max() > 1:
+        low, high = _of_any_preferences(mean, error, n, confidence_level)
+    else:
+        mean = min(max(mean, -1.0), 1.0)
+        # What the sum of squares of that many labels from a large pool would be.
+        squares = variance * n * (n - 1) / unsampled
+        low, high = _score_interval(mean, squares, n, unsampled / n, confidence_level)
+    return WinningDistance(mean, low, high, error, "fixed sample", confidence_level)
+
+
+def of_strata(
+    preferences: np.ndarray, sizes: np.ndarray, confidence_level: float
+) -> WinningDistance:
+    """Estimate the distance from one random example of each stratum.
+
+    One label tells nothing of how its stratum varies: each is taken to vary as much as
+    all examples together.
+    """
+    n, shares = len(preferences), sizes / sizes.sum()
+    mean = float(shares @ preferences)
+    factor = float(shares**2 @ (1 - 1 / sizes))
+    squares = n * float(shares @ (preferences - mean) ** 2)
+    error = math.sqrt(squares / max(n - 1, 1) * factor) if n > 1 else math.nan
+    if np.abs(preferences).max() > 1:
+        low, high = _of_any_preferences(mean, error, n, confidence_level)
+    else:
+        low, high = _score_interval(mean, squares, n, factor, confidence_level)
+    return WinningDistance(mean, low, high, error, "strata", confidence_level)
+
+
+def at_any_time(
+    preferences: np.ndarray, draws: Draws, confidence_level: float
+) -> WinningDistance:
+    """Bound the distance after draws whose number depends on the preferences."""
+    estimates = _estimates(preferences, draws)
+    low, high = surviving(estimates, 1 - confidence_level)
+    mean, _ = combined(np.array(estimates.values), draws.n_examples)
+    mean = min(max(mean, low), high)
+    return WinningDistance(
+        mean, low, high, math.nan, "confidence sequence", confidence_level
+    )
+
+
+def _estimates(preferences: np.ndarray, draws: Draws) -> Estimates:
+    estimates = Estimates(draws)
+    for preference in preferences.tolist():
+        estimates.add(preference)
+    return estimates
+
+
+def _score_interval(
+    mean: float, squares: float, n: int, factor: float, confidence_level: float
+) -> tuple[float, float]:
+    """Return Wilson's interval of a distance, as of a rate between -1 and 1.
+
+    Parameters
+    ----------
+    mean : float
+    squares : float
+        Sum of squared deviations of `n` labels.
+    n : int
+    factor : float
+        The variance of the mean over that of a label.
+    confidence_level : float
+    """
+    rate = (1 + mean) / 2
+    guess = (n * rate + 2) / (n + 4)
+    prior = _PRIOR * guess * (1 - guess)
+    # The variance of the labels relative to that of labels that are all -1 or 1.
+    spread = (squares / 4 + prior) / ((n - 1) * rate * (1 - rate) + prior)
+    low, high = wilson_interval(
+        rate, 1 / (factor * spread), confidence_level, "two-sided"
+    )
+    return 2 * low - 1, 2 * high - 1
+
+
+def _of_any_preferences(
+    mean: float, error: float, n: int, confidence_level: float
+) -> tuple[float, float]:
+    if n < 2:
+        raise ValueError(
+            "a single preference outside [-1, 1] tells nothing of their spread; judge "
+            "at least 2 examples."
+        )
+    return t_interval(mean, error, n - 1, confidence_level, "two-sided")
