@@ -10,4 +10,7 @@ NAMES = (
     "iterative",
     "norm_bins",
     "peer_diffuse",
+    "promise",
+    "guarantee_labels",
+    "winning_distance",
 )

@@ -10,6 +10,14 @@ from benchmarks.tables import JUDGES, RESULTS
 LOWER_IS_BETTER = ("mqm",)
 # Probabilities that an LLM prefers an answer differ by rounding where it does not care.
 TIES = {"alpaca_eval": 0.02}
+# What a cheap judge sees, beside the first of `JUDGES`.
+PREDICTORS = {
+    "alpaca_eval": "output_chars",
+    "qa_eval_nq": "lexical_match",
+    "openqa_nq": "lexical_match",
+    "realsumm": "rouge1_recall",
+    "wmt23_sxs_zhen": "chrf_consensus",
+}
 
 
 class Pairs:
@@ -35,6 +43,7 @@ class Pairs:
             judge: arrays[judge] * (-1 if judge in LOWER_IS_BETTER else 1)
             for judge in JUDGES[self.data]
         }
+        self.predictor = _predictor(self.data, arrays)
         self.of_inputs = arrays.get("input_embeddings", arrays.get("source_embeddings"))
         pairs = list(itertools.combinations(np.flatnonzero(kept), 2))
         if most is not None and most < len(pairs):
@@ -61,6 +70,18 @@ class Pairs:
             X = self.of_inputs[rows].astype(np.float32)
             yield f"{self.systems[a]} {self.systems[b]}", X, preferences
 
+    def judged(self):
+        """Yield name, difference vectors, preferences and what a judge predicts."""
+        judge = JUDGES[self.data][0]
+        for (a, b), (name, X, preferences) in zip(self.pairs, self, strict=True):
+            rows, _ = self._preferences(a, b)
+            predicted = (self.predictor[a] - self.predictor[b])[rows]
+            known = np.isfinite(predicted)
+            predicted = np.where(known, predicted, 0.0)
+            largest = np.abs(predicted).max()
+            predicted = predicted / largest if largest else predicted
+            yield name, X, preferences[judge], predicted
+
     def _preferences(self, a, b):
         differences = {j: s[a] - s[b] for j, s in self.scores.items()}
         rows = np.all([np.isfinite(d) for d in differences.values()], axis=0)
@@ -74,6 +95,12 @@ class Pairs:
     def smallest(self):
         """Return the number of examples of the smallest pair."""
         return min(len(self._preferences(a, b)[0]) for a, b in self.pairs)
+
+
+def _predictor(data, arrays):
+    values = arrays[PREDICTORS[data]].astype(np.float64)
+    # Twice the length counts alike for short and long answers.
+    return np.log1p(values) if PREDICTORS[data] == "output_chars" else values
 
 
 def files(data):

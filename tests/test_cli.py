@@ -90,7 +90,11 @@ def test_select_writes_the_rows_to_annotate(run, captions_frame, tmp_path, endin
     assert "12 of 300" in " ".join(text.split())
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet}.get(ending, pl.read_ndjson)
     chosen = read(out)
-    assert chosen.columns == ["row", "input", "output_a", "output_b", "preference"]
+    columns = ["row", "input", "output_a", "output_b", "preference"]
+    assert chosen.columns == columns + ["selector", "draw", "probability", "n_pool"]
+    assert chosen["selector"].unique().to_list() == ["diffuse, ward, cosine, seed 0"]
+    assert chosen["n_pool"].unique().to_list() == [300]
+    assert chosen["probability"].is_null().all()
     rows = chosen["row"].to_list()
     assert len(rows) == 12
     assert chosen["output_b"].to_list() == captions_frame["output_b"][rows].to_list()
@@ -112,7 +116,8 @@ def test_select_takes_other_column_names(run, captions_frame, tmp_path):
     ).write_csv(source)
     names = ("--output-a", "new", "--output-b", "old")
     assert run("select", source, *names, "--out", out, "--budget", 3)[0] == 0
-    assert pl.read_csv(out).columns == ["row", "output_a", "output_b", "preference"]
+    columns = pl.read_csv(out).columns
+    assert columns[:5] == ["row", "output_a", "output_b", "preference", "selector"]
 
 
 def test_compare_reads_the_chosen_rows_only(run, captions_frame, captions_file):
@@ -222,7 +227,7 @@ def test_compare_is_the_comparison_of_python(run, captions_file, arguments, para
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--rule", "betting", "--selector", "diffuse"], "drop --selector"),
+        (["--rule", "betting", "--selector", "diffuse"], "take --selector random"),
         (["--rule", "betting", "--ties", "drop"], "drop --ties"),
         (["--budget", "9", "--ties", "drop"], "--budget"),
         (["--budget", "9", "--max-annotations", "8"], "--max-annotations may say"),

@@ -426,8 +426,10 @@ def test_baselines_from_the_definition():
             )
         np.testing.assert_array_equal(selector.selected_indices_, selector.select(10))
     assert by_norm.inclusion_probabilities_ is None
-    uniform = [s.uniform_order_ for s in (random, by_norm, DiffUseSelector(3).fit(X))]
-    assert uniform == [True, False, False]
+    np.testing.assert_array_equal(random.draw_weights_, 1 / 60)
+    for selector in (by_norm, DiffUseSelector(3).fit(X)):
+        assert selector.draw_weights_ is None
+        assert selector.draw_probabilities_ is None
 
 
 def test_random_order_is_uniform():

@@ -1,6 +1,6 @@
 """What the commands answer: plain dictionaries, for machines and for the report."""
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -8,10 +8,12 @@ from sklearn.base import clone
 
 from skdiffuse import (
     PPIMeanEstimator,
+    PreferenceComparison,
     RidgePPIMeanEstimator,
     SigmoidPPIMeanEstimator,
 )
-from skdiffuse.comparison import Verdict
+from skdiffuse.cli._design import Design
+from skdiffuse.comparison import Verdict, WinningDistance, distance_of_sample
 from skdiffuse.metrics import winner
 
 _NAMES = {1: "A", -1: "B", 0: None}
@@ -53,7 +55,7 @@ def name_of(sign: int) -> str | None:
     return _NAMES[sign]
 
 
-def fixed_verdict(answers: np.ndarray, n_examples: int) -> Verdict:
+def fixed_verdict(answers: np.ndarray, n_asked: int, n_examples: int) -> Verdict:
     """Make a verdict of all answers of a selection, without an order or a risk."""
     return Verdict(
         winner=winner(answers),
@@ -61,12 +63,62 @@ def fixed_verdict(answers: np.ndarray, n_examples: int) -> Verdict:
         risk=None,
         preferences=answers,
         risks=np.full(len(answers), np.nan),
-        n_examples=n_examples,
+        n_examples=n_asked,
+        n_known_ties=n_examples - n_asked,
     )
 
 
-def from_verdict(verdict: Verdict, selected: np.ndarray) -> dict[str, Any]:
+def size_of(
+    comparison: PreferenceComparison, confidence_level: float
+) -> WinningDistance | None:
+    """Return how far A is ahead, or None where that cannot be told."""
+    try:
+        return comparison.winning_distance(confidence_level)
+    except ValueError:
+        return None
+
+
+def decision(
+    design: Design, answers: np.ndarray, confidence_level: float
+) -> dict[str, Any]:
+    """Count the answers to a selection, and say by how much, if that can be told."""
+    verdict = fixed_verdict(answers, design.n_pool, design.n_pool)
+    size = None
+    if design.is_probability_sample:
+        probabilities = design.probabilities[design.chosen]
+        if design.is_drawn:
+            order = np.argsort(design.draws[design.chosen])
+            how = {"draw_probabilities": probabilities[order]}
+            answers = answers[order]
+        else:
+            how = {"inclusion_probabilities": probabilities}
+        size = distance_of_sample(
+            answers, design.n_pool, confidence_level=confidence_level, **how
+        )
+    result = from_verdict(verdict, np.flatnonzero(design.chosen), size)
+    result["notes"] = notes_on_verdict(
+        verdict, random_sample=True, ties_are_draws=False, selected_before=False
+    )
+    if size is None:
+        result["notes"].insert(0, f"By how much cannot be told: {design.refusal()}.")
+    return result
+
+
+def from_verdict(
+    verdict: Verdict, selected: np.ndarray, size: WinningDistance | None
+) -> dict[str, Any]:
     """Return a verdict as a dictionary."""
+    details = dict(verdict.details)
+    distance = None
+    if size is not None:
+        distance = asdict(size)
+        # JSON has no NaN.
+        if np.isnan(size.standard_error):
+            distance["standard_error"] = None
+        details["winning distance"] = (
+            f"{size.mean:+.3f}, {size.confidence_level:g} interval {size.low:+.3f} to "
+            f"{size.high:+.3f} ({size.method})"
+        )
     return {
         "winner": name_of(verdict.winner),
         "n_annotations": verdict.n_annotations,
@@ -75,7 +127,8 @@ def from_verdict(verdict: Verdict, selected: np.ndarray) -> dict[str, Any]:
         "risk": verdict.risk,
         "termination_condition": verdict.termination_condition,
         "headline": verdict.headline,
-        "details": verdict.details,
+        "details": details,
+        "winning_distance": distance,
         "selected": selected.tolist(),
     }
 

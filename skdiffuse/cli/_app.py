@@ -16,10 +16,11 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
-from skdiffuse import PreferenceComparison, plan_labels
+from skdiffuse import FixedBudget, PreferenceComparison, plan_labels
 from skdiffuse.cli import (
     _answers,
     _demo,
+    _design,
     _embed,
     _files,
     _judged,
@@ -62,11 +63,14 @@ EmbedderOption = Annotated[
         "SVD; nothing to download) or sentence-transformers:NAME (extra 'text')."
     ),
 ]
+SelectorName = Literal["diffuse", "random", "weighted", "norm"]
 SelectorOption = Annotated[
-    Literal["diffuse", "random", "norm"],
+    SelectorName,
     typer.Option(
         help="Which examples come first: representatives of clusters of differences, "
-        "random ones, or those whose outputs differ most."
+        "random ones, random ones of which those come more often whose outputs differ "
+        "(weighted), or those whose outputs differ most (norm). Random and weighted "
+        "ones tell by how much one is ahead, too."
     ),
 ]
 ClusteringOption = Annotated[
@@ -120,8 +124,9 @@ def select(
 ) -> None:
     """Choose the examples to judge and write them to a file, to annotate anywhere.
 
-    The file has the number of each row (counted from zero), the input, both outputs
-    and an empty column `preference`.
+    The file has the number of each row (counted from zero), the input, both outputs,
+    an empty column `preference`, and four columns that say how the rows were chosen:
+    leave those as they are, and `decide` and `estimate` know what may be said.
     """
     _files.check_new(out)
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
@@ -140,6 +145,7 @@ def select(
         "output_a": [texts_a[row] for row in rows],
         "output_b": [texts_b[row] for row in rows],
         "preference": pl.Series([None] * len(rows), dtype=pl.String),
+        **_design.columns(chooser, rows, _selectors.describe(selector, chooser, seed)),
     }
     _files.write_table(
         pl.DataFrame({k: v for k, v in chosen.items() if v is not None}), out
@@ -202,13 +208,30 @@ def compare(
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
     selector: Annotated[
-        Literal["diffuse", "random", "norm"] | None,
+        SelectorName | None,
         typer.Option(
             help="Which examples come first: representatives of clusters of "
-            "differences (default), random ones (default of --rule betting), or those "
-            "whose outputs differ most."
+            "differences (default), random ones (default of --rule betting), random "
+            "ones of which those come more often whose outputs differ (weighted), or "
+            "those whose outputs differ most (norm)."
         ),
     ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a cheap judge's preferences in every row, written as "
+            "those of --oracle: with random or weighted examples a good one saves "
+            "judgements, and none breaks a guarantee."
+        ),
+    ] = None,
+    known_ties: Annotated[
+        Literal["identical"] | None,
+        typer.Option(
+            help="identical: examples with equal outputs are ties, and are not asked "
+            "for. Default: they are asked for like others."
+        ),
+    ] = None,
+    confidence: ConfidenceOption = 0.95,
     clustering: ClusteringOption = "ward",
     representative: RepresentativeOption = "cosine",
     embedder: EmbedderOption = _embed.DEFAULT,
@@ -229,7 +252,12 @@ def compare(
             f"--budget judges so many, whatever {' and '.join(given)} may say; drop "
             "one of them."
         )
+    _check_confidence(confidence)
     name = selector or ("random" if rule == "betting" else "diffuse")
+    if judge is not None and name not in _selectors.DRAWN:
+        raise ValueError(
+            f"--judge is of use with --selector random or weighted, not with {name}."
+        )
     stopping_rule = _selectors.make_rule(rule, risk, ties, name)
     most = max_annotations or max(200, min_annotations or 0)
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
@@ -239,25 +267,36 @@ def compare(
             "so there is nothing to compare; look at --output-a and --output-b."
         )
     _files.column(table, oracle, "--oracle")
+    everything = np.arange(len(table))
+    predicted = None
+    if judge is not None:
+        predicted = _files.preferences(table, judge, "--judge", everything)
+    tied = np.zeros(len(table), dtype=bool)
+    if known_ties is not None:
+        tied = np.array([a == b for a, b in zip(texts_a, texts_b, strict=True)])
 
-    def judge(rows: np.ndarray) -> np.ndarray:
+    def ask(rows: np.ndarray) -> np.ndarray:
         return _files.preferences(table, oracle, "--oracle", rows)
 
     chooser = _selectors.make(name, budget or most, clustering, representative, seed)
+    size = None
     with _progress() as stage:
         X = _selectors.vectors(name, texts_a, texts_b, embedder, seed, stage)
-        if budget is not None:
-            selected = chooser.fit(X).selected_indices_
-            verdict = _answers.fixed_verdict(judge(selected), len(X))
+        if budget is not None and name not in _selectors.DRAWN:
+            asked = everything[~tied]
+            selected = asked[chooser.fit(X[asked]).selected_indices_]
+            verdict = _answers.fixed_verdict(ask(selected), len(asked), len(X))
         else:
+            most = budget or most
             comparison = PreferenceComparison(
                 chooser,
-                stopping_rule,
+                stopping_rule if budget is None else FixedBudget(),
                 min_annotations=min_annotations or min(5, most),
                 max_annotations=most,
-            ).fit(X, judge)
+            ).fit(X, ask, judge=predicted, known_ties=tied)
             selected, verdict = comparison.annotated_indices_, comparison.verdict_
-    result = _answers.from_verdict(verdict, selected)
+            size = _answers.size_of(comparison, confidence)
+    result = _answers.from_verdict(verdict, selected, size)
     result["notes"] = _answers.notes_on_verdict(
         verdict,
         random_sample=name == "random" and (budget is not None or rule == "fixed"),
@@ -265,6 +304,36 @@ def compare(
         selected_before="row" in table.columns,
     )
     _print(result, as_json, _report.verdict)
+
+
+@app.command()
+def decide(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="The file that select wrote, filled in."),
+    ],
+    preference: Annotated[
+        str, typer.Option(help="Column with the preferences: A, B or tie, or numbers.")
+    ] = "preference",
+    confidence: ConfidenceOption = 0.95,
+    as_json: JsonOption = False,
+) -> None:
+    """Count the answers in a file that `select` wrote, by how its rows were chosen.
+
+    Says who wins; and by how much, where the rows were chosen at random (--selector
+    random or weighted, or one random example a cluster).
+    """
+    _check_confidence(confidence)
+    table = _files.read_table(file)
+    design = _design.read(table)
+    if design is None:
+        raise ValueError(
+            f"{file} has no columns {', '.join(_design.COLUMNS)}, which select writes; "
+            "count other files with compare --budget."
+        )
+    table = table.filter(pl.Series(design.chosen))
+    answers = _files.preferences(table, preference, "--preference")
+    _print(_answers.decision(design, answers, confidence), as_json, _report.verdict)
 
 
 @app.command()
@@ -324,13 +393,10 @@ def estimate(
 ) -> None:
     """Estimate a mean from a few labels and a judge on every row, with intervals.
 
-    The labelled rows must be a random sample of all rows.
+    The labelled rows must be a random sample of all rows. In a file that `select`
+    wrote, or with its four columns beside the labels, their weights are known.
     """
-    if not 0 < confidence < 1:
-        raise ValueError(
-            f"--confidence {confidence:g} is not between 0 and 1; give, for example, "
-            "0.95."
-        )
+    _check_confidence(confidence)
     if pair_by is not None and paired_with is None:
         raise ValueError("--pair-by needs the second file, --paired-with.")
     table = _files.read_table(file)
@@ -463,6 +529,14 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if hasattr(error, "format_message"):  # what typer says of the arguments
             return _fail(error.format_message())
         return _fail(f"unexpected {type(error).__name__}: {error}; please report it.")
+
+
+def _check_confidence(confidence: float) -> None:
+    if not 0 < confidence < 1:
+        raise ValueError(
+            f"--confidence {confidence:g} is not between 0 and 1; give, for example, "
+            "0.95."
+        )
 
 
 def _lenient(stream: Any) -> Any:

@@ -22,7 +22,7 @@ def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[st
     )
     selector = _selectors.make("diffuse", budget, "ward", "cosine", seed).fit(X)
     selected = selector.selected_indices_
-    verdict = _answers.fixed_verdict(captions.preference[selected], len(X))
+    verdict = _answers.fixed_verdict(captions.preference[selected], len(X), len(X))
     rng = np.random.default_rng(seed)
     random_winners = np.array(
         [

@@ -155,9 +155,10 @@ def has_preferences(table: pl.DataFrame, name: str) -> bool:
 
 
 def preferences(
-    table: pl.DataFrame, name: str, option: str, rows: np.ndarray
+    table: pl.DataFrame, name: str, option: str, rows: np.ndarray | None = None
 ) -> np.ndarray:
     """Ask the oracle column for the preferences of some rows, and read no other."""
+    rows = np.arange(len(table)) if rows is None else rows
     series = column(table, name, option)[rows.tolist()]
     if series.dtype == pl.Boolean:
         raise ValueError(

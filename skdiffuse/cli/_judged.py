@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from skdiffuse._validation import rows_in_words
-from skdiffuse.cli import _files
+from skdiffuse.cli import _design, _files
 from skdiffuse.cli._answers import Judged
 
 
@@ -97,6 +97,9 @@ class Reader:
         return np.column_stack(columns)
 
     def _weights(self, table: pl.DataFrame, labeled: np.ndarray) -> np.ndarray | None:
+        design = _design.read(table)
+        if design is not None:
+            return self._weights_of(design, labeled)
         if self.weight is None:
             return None
         values = _files.numbers(table, self.weight, "--weight", optional=True)
@@ -114,6 +117,26 @@ class Reader:
                 "write 1 / chance."
             )
         return values
+
+    def _weights_of(
+        self, design: _design.Design, labeled: np.ndarray
+    ) -> np.ndarray | None:
+        """Return the weights that a selection gives, or say why it gives none."""
+        if not design.is_probability_sample:
+            raise ValueError(f"{design.refusal()}.")
+        if self.weight is not None:
+            raise ValueError(
+                "the columns of select say how the rows were chosen; drop --weight, or "
+                "these columns."
+            )
+        odd = np.flatnonzero(labeled != design.chosen)
+        if len(odd):
+            what = "no label" if design.chosen[odd[0]] else "a label, but no selector"
+            raise ValueError(
+                f"the selection is judged in part: {rows_in_words(odd.tolist())} "
+                f"(counted from zero) has {what}; label all of its rows, and no others."
+            )
+        return _design.weights(design)
 
     def _groups(self, table: pl.DataFrame) -> np.ndarray | None:
         if self.groups is None:

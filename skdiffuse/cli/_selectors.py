@@ -15,6 +15,9 @@ from skdiffuse import (
 )
 from skdiffuse.cli import _embed
 
+NAMES = ("diffuse", "random", "weighted", "norm")
+DRAWN = ("random", "weighted")
+
 Stage = Callable[[str], Callable[[int, int], None]]
 
 
@@ -26,12 +29,26 @@ def make(
         return RandomSelector(budget, random_state=seed)
     if name == "norm":
         return NormSelector(budget)
+    if name == "weighted":
+        return NormSelector(budget, probability=True, random_state=seed)
     return DiffUseSelector(
         budget,
         clustering=clustering,
         representative=representative,
         random_state=seed,
     )
+
+
+def describe(name: str, chooser: Any, seed: int) -> str:
+    """Say in a few words what chose the rows, so that it can be done again."""
+    if name == "random":
+        return f"random, seed {seed}"
+    if name == "norm":
+        return "norm"
+    if name == "weighted":
+        how = f"power {chooser.power:g}, floor {chooser.floor:g}"
+        return f"weighted, {how}, seed {seed}"
+    return f"diffuse, {chooser.clustering}, {chooser.representative}, seed {seed}"
 
 
 def make_rule(
@@ -44,10 +61,10 @@ def make_rule(
         if risk is not None:
             raise ValueError("--rule fixed does not look at the risk; drop --risk.")
         return FixedBudget()
-    if name == "betting" and selector != "random":
+    if name == "betting" and selector not in DRAWN:
         raise ValueError(
-            f"--rule betting holds in a uniformly random order only, not in that of "
-            f"--selector {selector}; drop --selector, or take another rule."
+            f"--rule betting holds for random draws only, and --selector {selector} "
+            "makes none; take --selector random or weighted, or another rule."
         )
     if risk is not None and not 0 < risk < 1:
         raise ValueError(f"--risk {risk:g} is not between 0 and 1; give, say, 0.1.")

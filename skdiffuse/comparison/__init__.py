@@ -2,7 +2,7 @@
 
 from skdiffuse.comparison._betting import confidence_sequence
 from skdiffuse.comparison._comparison import PreferenceComparison
-from skdiffuse.comparison._distance import WinningDistance
+from skdiffuse.comparison._distance import WinningDistance, distance_of_sample
 from skdiffuse.comparison._draws import Draws
 from skdiffuse.comparison._rules import (
     Assessment,
@@ -26,4 +26,5 @@ __all__ = [
     "Verdict",
     "WinningDistance",
     "confidence_sequence",
+    "distance_of_sample",
 ]

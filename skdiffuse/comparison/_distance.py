@@ -2,12 +2,14 @@
 
 import math
 from dataclasses import dataclass, replace
-from typing import Self
+from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 
+from skdiffuse._validation import check_level
 from skdiffuse.comparison._betting import surviving
-from skdiffuse.comparison._draws import Draws, Estimates, combined
+from skdiffuse.comparison._draws import Estimates, combined
 from skdiffuse.ppi._intervals import t_interval, wilson_interval
 
 # As in the interval of a mean: labels by which the spread of a few is drawn towards
@@ -67,12 +69,91 @@ def exact(preferences: np.ndarray, confidence_level: float) -> WinningDistance:
     return WinningDistance(mean, mean, mean, 0.0, "exact", confidence_level)
 
 
-def of_fixed_sample(
-    preferences: np.ndarray, draws: Draws, confidence_level: float
+def distance_of_sample(
+    preferences: Any,
+    n_examples: int,
+    *,
+    draw_probabilities: Any = None,
+    inclusion_probabilities: Any = None,
+    confidence_level: float = 0.95,
 ) -> WinningDistance:
-    """Estimate the distance from a number of draws that was fixed before."""
-    values = np.array(_estimates(preferences, draws).values)
-    n, n_examples = len(values), draws.n_examples
+    """Estimate the winning distance from a sample that was judged elsewhere.
+
+    The number of judged examples must have been fixed before, and all of them judged.
+    `PreferenceComparison.winning_distance` does this for its own.
+
+    Parameters
+    ----------
+    preferences : array-like of shape (n,)
+        The preferences, in the order of the draws.
+    n_examples : int
+        How many examples they were drawn from.
+    draw_probabilities : array-like of shape (n,), default=None
+        The probability with which each was drawn among those left, as
+        `draw_probabilities_` of a selector has it. None for equal ones.
+    inclusion_probabilities : array-like of shape (n,), default=None
+        Instead of these: 1 / size of the cluster from which each was picked at random,
+        as `inclusion_probabilities_` of
+        ``DiffUseSelector(representative="random")`` has it.
+    confidence_level : float, default=0.95
+        Between 0 and 1, exclusive.
+
+    Returns
+    -------
+    WinningDistance
+        The signed estimate with its interval.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, there are more preferences than examples, both kinds of
+        probabilities are given, or a number is out of its range.
+
+    Examples
+    --------
+    >>> from skdiffuse.comparison import distance_of_sample
+    >>> distance_of_sample([1, 0, 1, -1, 1, 0, 1, 1], 200)
+    <WinningDistance: +0.500, 0.95 interval -0.124 to +0.841 (fixed sample)>
+    """
+    values = np.asarray(preferences, dtype=np.float64)
+    n = len(values) if values.ndim == 1 else 0
+    if n == 0 or not np.isfinite(values).all():
+        raise ValueError(
+            f"preferences has shape {values.shape}, or a number that is not finite; "
+            "give one finite number a judged example."
+        )
+    check_level(confidence_level, "distance_of_sample")
+    if not isinstance(n_examples, Integral) or n_examples < n:
+        raise ValueError(
+            f"n_examples={n_examples!r}, but there are {n} preferences; give the "
+            "number of all examples that they were drawn from."
+        )
+    if inclusion_probabilities is not None:
+        if draw_probabilities is not None:
+            raise ValueError(
+                "draw_probabilities and inclusion_probabilities are of different "
+                "designs; give one of them."
+            )
+        chances = _checked(inclusion_probabilities, n, "inclusion_probabilities")
+        return of_strata(values, 1 / chances, confidence_level)
+    if n == n_examples:
+        return exact(values, confidence_level)
+    chances = 1 / (n_examples - np.arange(n))
+    if draw_probabilities is not None:
+        chances = _checked(draw_probabilities, n, "draw_probabilities")
+    before = np.cumsum(values) - values
+    estimates = (before + values / chances) / n_examples
+    return of_fixed_sample(values, estimates, n_examples, confidence_level)
+
+
+def of_fixed_sample(
+    preferences: np.ndarray,
+    values: np.ndarray,
+    n_examples: int,
+    confidence_level: float,
+) -> WinningDistance:
+    """Combine unbiased estimates from a number of draws that was fixed before."""
+    n = len(values)
     mean, variance = combined(values, n_examples)
     error = math.sqrt(variance) if n > 1 else math.nan
     unsampled = 1 - n / n_examples
@@ -107,23 +188,28 @@ def of_strata(
 
 
 def at_any_time(
-    preferences: np.ndarray, draws: Draws, confidence_level: float
+    preferences: np.ndarray, estimates: Estimates, n_examples: int, level: float
 ) -> WinningDistance:
     """Bound the distance after draws whose number depends on the preferences."""
-    estimates = _estimates(preferences, draws)
-    low, high = surviving(estimates, 1 - confidence_level)
-    mean, _ = combined(np.array(estimates.values), draws.n_examples)
+    if np.abs(preferences).max() > 1:
+        raise ValueError(
+            "a confidence sequence needs preferences in [-1, 1], and one is "
+            f"{preferences[np.argmax(np.abs(preferences))]:g}; divide all of them by "
+            "their largest possible size."
+        )
+    low, high = surviving(estimates, 1 - level)
+    mean, _ = combined(np.array(estimates.values), n_examples)
     mean = min(max(mean, low), high)
-    return WinningDistance(
-        mean, low, high, math.nan, "confidence sequence", confidence_level
-    )
+    return WinningDistance(mean, low, high, math.nan, "confidence sequence", level)
 
 
-def _estimates(preferences: np.ndarray, draws: Draws) -> Estimates:
-    estimates = Estimates(draws)
-    for preference in preferences.tolist():
-        estimates.add(preference)
-    return estimates
+def _checked(probabilities: Any, n: int, name: str) -> np.ndarray:
+    chances = np.asarray(probabilities, dtype=np.float64)
+    if chances.shape != (n,) or not ((chances > 0) & (chances <= 1)).all():
+        raise ValueError(
+            f"{name} must be {n} numbers in (0, 1], one for each preference."
+        )
+    return chances
 
 
 def _score_interval(

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdiffuse._validation import check_level
 from skdiffuse.comparison import _distance
 from skdiffuse.comparison._distance import WinningDistance
-from skdiffuse.comparison._draws import Draws
+from skdiffuse.comparison._draws import Draws, Estimates
 from skdiffuse.comparison._rules import FixedBudget
 from skdiffuse.selection._draws import next_draw_probabilities, sequential_weights
 
@@ -92,16 +92,22 @@ class SizeMixin:
             raise ValueError("no preference counts yet; tell some.")
         if self.termination_condition_ == "all_annotated":
             found = _distance.exact(preferences, confidence_level)
-        elif self._weights is not None and self._fixed_sample:
-            found = _distance.of_fixed_sample(
-                preferences, self._draws, confidence_level
-            )
-        elif self._weights is not None:
-            found = _distance.at_any_time(preferences, self._draws, confidence_level)
-        else:
+        elif self._weights is None:
             sizes = self._stratum_sizes()
             found = _distance.of_strata(preferences, sizes, confidence_level)
+        else:
+            found = self._of_draws(preferences, confidence_level)
         return found.times(len(self._rows) / self._n_examples)
+
+    def _of_draws(self, preferences: np.ndarray, level: float) -> WinningDistance:
+        n_examples = len(self._rows)
+        estimates = Estimates(self._draws)
+        for preference in preferences.tolist():
+            estimates.add(preference)
+        if self._fixed_sample:
+            values = np.array(estimates.values)
+            return _distance.of_fixed_sample(preferences, values, n_examples, level)
+        return _distance.at_any_time(preferences, estimates, n_examples, level)
 
     def labels(self) -> np.ndarray:
         """Return the preferences that count, for estimators of a mean.

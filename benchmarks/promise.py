@@ -1,0 +1,162 @@
+"""Whether the betting rule names the worse one at most as often as it promises.
+
+Made pools of 60 examples in which B is ahead by a single one, or both are equal, with
+few ties and many, drawn with equal and with unequal chances, with judges that are good,
+useless or adverse. Run to the last example but one.
+
+    python -m benchmarks.promise [--runs 5000]
+
+The table goes to `benchmarks/results/promise.csv`, and its summary into
+`docs/evidence.md`. `--quick` takes few runs and writes nothing; `--summary-only` makes
+the summary from the file.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import polars as pl
+from sklearn.base import clone
+
+from benchmarks import options
+from benchmarks.documents import fill
+from benchmarks.runs import make, read
+from skdiffuse import BettingRule, NormSelector, PreferenceComparison, RandomSelector
+
+NAME, NEEDS_DATA = "promise", False
+N_EXAMPLES = 60
+ALPHAS = (0.05, 0.2)
+SELECTORS = {
+    "random": RandomSelector(),
+    "weighted": NormSelector(probability=True),
+    "weighted, floor 0.1": NormSelector(probability=True, floor=0.1),
+}
+JUDGES = ("none", "good", "useless", "adverse")
+
+
+def pool_of(ahead, ties, rng):
+    """Return preferences in which B wins `ahead` examples more, and vectors of them."""
+    n_ties = round(N_EXAMPLES * ties)
+    n_ties += (N_EXAMPLES - n_ties - ahead) % 2
+    wins = (N_EXAMPLES - n_ties - ahead) // 2
+    y = np.repeat([1.0, 0.0, -1.0], [wins, n_ties, wins + ahead])
+    # Longer where one wins, longest where A does: the draws prefer the worse one.
+    X = (
+        np.exp(0.5 * rng.normal(size=(N_EXAMPLES, 1)))
+        * (1 + np.abs(y) + (y > 0))[:, np.newaxis]
+    )
+    return X, y
+
+
+def predictions(judge, y, rng):
+    """Return the preferences that a judge predicts."""
+    if judge == "none":
+        return None
+    guess = rng.choice([-1.0, 0.0, 1.0], size=len(y))
+    if judge == "useless":
+        return guess
+    right = y if judge == "good" else -y
+    return np.where(rng.uniform(size=len(y)) < 0.8, right, guess)
+
+
+def study(ahead, ties, selector, judge, runs):
+    """Return how often whom is named, a record for each alpha."""
+    named = {alpha: [] for alpha in ALPHAS}
+    place = [ahead, round(10 * ties), list(SELECTORS).index(selector)]
+    for run in range(runs):
+        rng = np.random.default_rng([*place, JUDGES.index(judge), run])
+        X, y = pool_of(ahead, ties, rng)
+        predicted = predictions(judge, y, rng)
+        chooser = clone(SELECTORS[selector]).set_params(
+            random_state=int(rng.integers(2**31))
+        )
+        comparison = PreferenceComparison(
+            chooser, BettingRule(min(ALPHAS)), 1, N_EXAMPLES - 1
+        )
+        order = comparison.start(X, judge=predicted).ask(N_EXAMPLES)
+        comparison.tell(order, y[order])
+        for alpha in ALPHAS:
+            named[alpha].append(first_named(comparison, alpha))
+    return [
+        {
+            "ahead": ahead,
+            "ties": ties,
+            "selector": selector,
+            "judge": judge,
+            "alpha": alpha,
+            "runs": runs,
+            "named_a": np.mean(np.array(winners) == 1).round(4),
+            "named_b": np.mean(np.array(winners) == -1).round(4),
+        }
+        for alpha, winners in named.items()
+    ]
+
+
+def first_named(comparison, alpha):
+    """Return whom the rule with this alpha names; 0 if it never stops."""
+    path = comparison.path_
+    below = np.flatnonzero(path["risk"] < alpha)
+    if not len(below):
+        return 0
+    first = comparison.verdict_.preferences[: below[0] + 1]
+    rule = comparison.stopping_rule_
+    return rule.assess(first, N_EXAMPLES).leader
+
+
+def tasks(chosen):
+    """Yield the arguments of each study."""
+    cells = itertools.product((0, 1), (0.0, 0.3, 0.7), SELECTORS, JUDGES)
+    for ahead, ties, selector, judge in cells:
+        yield ahead, ties, selector, judge, chosen.runs
+
+
+def summary(table):
+    """Return the largest shares over ties, beside what is promised."""
+    tied = pl.col("ahead") == 0
+    wrong = (
+        pl.when(tied)
+        .then(pl.col("named_a") + pl.col("named_b"))
+        .otherwise(pl.col("named_a"))
+    )
+    promised = pl.when(tied).then(2 * pl.col("alpha")).otherwise(pl.col("alpha"))
+    table = table.with_columns(wrong=wrong, promised=promised)
+    error = (pl.col("promised") * (1 - pl.col("promised")) / pl.col("runs")).sqrt()
+    table = table.with_columns(over=(pl.col("wrong") - pl.col("promised")) / error)
+    index = ["ahead", "alpha", "promised", "selector"]
+    return (
+        table.group_by("ahead", "alpha", "selector", "judge", maintain_order=True)
+        .agg(pl.col("wrong").max(), pl.col("promised").first(), pl.col("over").max())
+        .with_columns(pl.col("over").round(1))
+        .pivot(
+            "judge", index=["ahead", "alpha", "promised", "selector"], values="wrong"
+        )
+        .sort("ahead", "alpha", descending=[True, False], maintain_order=True)
+    )
+
+
+def largest_excess(table):
+    """Return by how many Monte-Carlo errors the worst cell exceeds its promise."""
+    excess = []
+    for row in table.iter_rows(named=True):
+        promised = row["alpha"] * (1 if row["ahead"] else 2)
+        wrong = row["named_a"] + (0 if row["ahead"] else row["named_b"])
+        error = math.sqrt(promised * (1 - promised) / row["runs"])
+        excess.append((wrong - promised) / error)
+    return max(excess)
+
+
+def tables():
+    """Return the tables of the documents by their names."""
+    return {NAME: summary(read(NAME))}
+
+
+def main(arguments=None):
+    parse = options.parser(__doc__)
+    parse.add_argument("--runs", type=options.positive, default=5000)
+    if make(NAME, options.parse(parse, arguments, runs=10), study, tasks):
+        fill(tables())
+        print(f"worst cell: {largest_excess(read(NAME)):.1f} errors above its promise")
+
+
+if __name__ == "__main__":
+    main()
