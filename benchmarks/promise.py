@@ -127,9 +127,7 @@ def summary(table):
         table.group_by("ahead", "alpha", "selector", "judge", maintain_order=True)
         .agg(pl.col("wrong").max(), pl.col("promised").first(), pl.col("over").max())
         .with_columns(pl.col("over").round(1))
-        .pivot(
-            "judge", index=["ahead", "alpha", "promised", "selector"], values="wrong"
-        )
+        .pivot("judge", index=index, values="wrong")
         .sort("ahead", "alpha", descending=[True, False], maintain_order=True)
     )
 

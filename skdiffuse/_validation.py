@@ -204,7 +204,7 @@ def check_judge(judge: Any, n_samples: int) -> np.ndarray:
                 input_name="judge",
             )
         )
-    except (TypeError, OverflowError) as error:
+    except (TypeError, OverflowError, ValueError) as error:
         raise ValueError(
             f"judge is no array of numbers ({error}); give one a row."
         ) from error

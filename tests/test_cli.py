@@ -91,7 +91,7 @@ def test_select_writes_the_rows_to_annotate(run, captions_frame, tmp_path, endin
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet}.get(ending, pl.read_ndjson)
     chosen = read(out)
     columns = ["row", "input", "output_a", "output_b", "preference"]
-    assert chosen.columns == columns + ["selector", "draw", "probability", "n_pool"]
+    assert chosen.columns == [*columns, "selector", "draw", "probability", "n_pool"]
     assert chosen["selector"].unique().to_list() == ["diffuse, ward, cosine, seed 0"]
     assert chosen["n_pool"].unique().to_list() == [300]
     assert chosen["probability"].is_null().all()
@@ -942,3 +942,207 @@ def test_real_pairs_have_the_right_winner(run, real_data, name):
     )
     assert code == 0
     assert json.loads(out)["winner"] == "A"
+
+
+def selected(run, source, tmp_path, *options):
+    """Select rows, judge them by the preferences of the source, and return the path."""
+    out, done = tmp_path / "chosen.jsonl", tmp_path / "done.jsonl"
+    out.unlink(missing_ok=True)
+    code, _, err = run("select", source, "--out", out, *options)
+    assert (code, err) == (0, "")
+    chosen = pl.read_ndjson(out, infer_schema_length=None)
+    rows = chosen["row"].to_list()
+    answers = pl.read_ndjson(source)["preference"][rows]
+    chosen.with_columns(preference=answers.cast(pl.String)).write_ndjson(done)
+    return done
+
+
+@pytest.mark.parametrize("name", ["random", "weighted"])
+def test_decide_says_by_how_much(run, captions_frame, captions_file, tmp_path, name):
+    done = selected(
+        run, captions_file, tmp_path, "--selector", name, "--budget", 40, "--seed", 3
+    )
+    code, out, err = run("decide", done, "--json")
+    result = json.loads(out)
+    assert (code, err) == (0, "")
+    texts = [captions_frame[f"output_{which}"].to_list() for which in "ab"]
+    X = difference_vectors(*texts, "tfidf", 3, lambda done, total: None)
+    selector = (
+        RandomSelector(40, random_state=3)
+        if name == "random"
+        else NormSelector(40, probability=True, random_state=3)
+    )
+    y = captions_frame["preference"].to_numpy()
+    comparison = PreferenceComparison(selector, FixedBudget(), max_annotations=40)
+    comparison.fit(X if name == "weighted" else np.zeros((300, 1)), y)
+    expected = comparison.winning_distance()
+    found = result["winning_distance"]
+    assert found["method"] == "fixed sample"
+    for key in ("mean", "low", "high", "standard_error"):
+        assert found[key] == pytest.approx(getattr(expected, key))
+    assert result["winner"] == {1: "A", 0: None, -1: "B"}[comparison.winner_]
+    # The order of the rows in the file does not matter, nor what is beside them.
+    shuffled = tmp_path / "shuffled.csv"
+    table = pl.read_ndjson(done).sample(fraction=1.0, shuffle=True, seed=1)
+    table.with_columns(note=pl.lit("x")).write_csv(shuffled)
+    again = json.loads(run("decide", shuffled, "--json")[1])
+    assert again["winning_distance"]["mean"] == pytest.approx(found["mean"])
+    # The same weights stand beside the labels of the whole file.
+    whole = captions_frame.with_row_index("row").join(
+        table.select(pl.col("row").cast(pl.UInt32), *table.columns[5:]),
+        on="row",
+        how="left",
+        maintain_order="left",
+    )
+    whole = whole.with_columns(
+        label=pl.when(pl.col("draw").is_not_null()).then(pl.col("preference")),
+        judge=0.5 * pl.col("preference"),
+    )
+    path = tmp_path / "whole.jsonl"
+    whole.write_ndjson(path)
+    options = ("--label", "label", "--judge", "judge", "--json")
+    code, out, err = run("estimate", path, *options)
+    assert (code, err) == (0, "")
+    labels = np.full(300, np.nan)
+    rows = comparison.annotated_indices_
+    labels[rows] = y[rows]
+    ridge = RidgePPIMeanEstimator(penalty="plugin").fit(
+        0.5 * y[:, np.newaxis],
+        labels,
+        sample_weight=comparison.sample_weight() if name == "weighted" else None,
+    )
+    assert json.loads(out)["estimates"][-1]["mean"] == pytest.approx(ridge.mean_)
+
+
+def test_decide_counts_one_example_a_cluster(run, captions_file, tmp_path):
+    options = ("--representative", "random", "--budget", 30)
+    done = selected(run, captions_file, tmp_path, *options)
+    result = json.loads(run("decide", done, "--json")[1])
+    assert result["winning_distance"]["method"] == "strata"
+    chosen = pl.read_ndjson(done)
+    sizes = 1 / chosen["probability"].to_numpy()
+    assert sizes.sum() == pytest.approx(300)
+    y = chosen["preference"].cast(pl.Float64).to_numpy()
+    assert result["winning_distance"]["mean"] == pytest.approx(sizes @ y / 300)
+
+
+def test_chosen_examples_are_no_sample(run, captions_file, tmp_path):
+    done = selected(run, captions_file, tmp_path, "--budget", 20)
+    code, out, _ = run("decide", done, "--json")
+    result = json.loads(out)
+    assert code == 0
+    assert result["winning_distance"] is None
+    assert "By how much cannot be told" in result["notes"][0]
+    code, out, _ = run("decide", done)
+    assert "winning distance" not in out
+    table = pl.read_ndjson(done).with_columns(judge=pl.lit(0.5))
+    path = tmp_path / "judged.jsonl"
+    table.write_ndjson(path)
+    code, _, err = run("estimate", path, "--label", "preference", "--judge", "judge")
+    assert code == 2
+    assert "were chosen by diffuse, ward, cosine, seed 0 to find the winner" in err
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda t: t[1:], "are missing or twice"),
+        (lambda t: pl.concat([t, t[:1]]), "are missing or twice"),
+        (lambda t: t.drop("n_pool"), "but not n_pool"),
+        (lambda t: t.drop("n_pool", "selector", "draw"), "compare --budget"),
+        (lambda t: t.with_columns(n_pool=5), "more than the 5"),
+        (lambda t: t.with_columns(n_pool=pl.int_range(pl.len())), "several selections"),
+        (lambda t: t.with_columns(probability=2.0), r"outside (0, 1]"),
+        (
+            lambda t: t.with_columns(
+                probability=pl.when(pl.col("draw") > 1).then(pl.col("probability"))
+            ),
+            "'probability' is empty in row",
+        ),
+        (
+            lambda t: t.with_columns(
+                preference=pl.when(pl.col("draw") > 1).then(pl.col("preference"))
+            ),
+            "has no answer in row",
+        ),
+        (lambda t: t.with_columns(preference=pl.lit("C")), "holds 'C'"),
+        (lambda t: t.with_columns(selector=pl.lit("")), "'selector' is empty"),
+    ],
+)
+def test_decide_refuses_a_selection_that_was_changed(
+    run, captions_file, tmp_path, change, message
+):
+    done = selected(
+        run, captions_file, tmp_path, "--selector", "weighted", "--budget", 12
+    )
+    path = tmp_path / "changed.csv"
+    change(pl.read_ndjson(done)).write_csv(path)
+    code, out, err = run("decide", path)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+    assert message in err
+
+
+def test_estimate_needs_the_whole_selection(run, captions_file, tmp_path):
+    done = selected(
+        run, captions_file, tmp_path, "--selector", "weighted", "--budget", 12
+    )
+    table = pl.read_ndjson(done).with_columns(judge=pl.lit(0.5))
+    part = table.with_columns(
+        preference=pl.when(pl.col("draw") > 2).then(pl.col("preference"))
+    )
+    path = tmp_path / "part.csv"
+    part.write_csv(path)
+    columns = ("--label", "preference", "--judge", "judge")
+    code, _, err = run("estimate", path, *columns)
+    assert code == 2
+    assert "judged in part" in err
+    table.write_csv(path)
+    code, _, err = run("estimate", path, *columns, "--weight", "probability")
+    assert code == 2
+    assert "drop --weight" in err
+
+
+def test_compare_with_a_judge_and_known_ties(run, captions_frame, captions_file):
+    y = captions_frame["preference"].to_numpy()
+    tied = (captions_frame["output_a"] == captions_frame["output_b"]).to_numpy()
+    assert tied.any()
+    table = captions_frame.with_columns(judge=0.5 * pl.col("preference"))
+    table.write_ndjson(captions_file)
+    options = ("--oracle", "preference", "--rule", "betting", "--json")
+    code, out, err = run(
+        "compare", captions_file, *options, "--judge", "judge", "--known-ties",
+        "identical",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    result = json.loads(out)
+    comparison = PreferenceComparison(
+        RandomSelector(200, random_state=0), BettingRule()
+    ).fit(np.zeros((300, 1)), y, judge=0.5 * y, known_ties=tied)
+    assert result["selected"] == comparison.annotated_indices_.tolist()
+    assert result["n_pool"] == 300 - tied.sum()
+    distance = comparison.winning_distance()
+    assert result["winning_distance"]["low"] == pytest.approx(distance.low)
+    assert result["winning_distance"]["standard_error"] is None
+    code, out, _ = run(
+        "compare", captions_file, *options[:-1], "--known-ties", "identical"
+    )
+    assert f"{tied.sum()} more are ties" in " ".join(out.split())
+    assert "confidence sequence" in out
+    for arguments, message in (
+        (("--judge", "judge"), "--judge is of use with --selector random"),
+        (("--judge", "none", "--selector", "random"), "no column 'none'"),
+        (("--confidence", "2"), "--confidence 2 is not between"),
+    ):
+        code, _, err = run(
+            "compare", captions_file, "--oracle", "preference", *arguments
+        )
+        assert code == 2
+        assert message in err
+    result = json.loads(
+        run(
+            "compare", captions_file, "--oracle", "preference", "--budget", 20,
+            "--known-ties", "identical", "--json",
+        )[1]
+    )  # fmt: skip
+    assert not tied[result["selected"]].any()

@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
 from skdiffuse import FixedBudget, PreferenceComparison, plan_labels
+from skdiffuse._validation import rows_in_words
 from skdiffuse.cli import (
     _answers,
     _demo,
@@ -332,6 +333,14 @@ def decide(
             "count other files with compare --budget."
         )
     table = table.filter(pl.Series(design.chosen))
+    answered = _files.column(table, preference, "--preference")
+    missing = np.flatnonzero(_files.is_empty(answered)).tolist()
+    if missing:
+        raise ValueError(
+            f"column {preference!r} has no answer in {rows_in_words(missing)} (counted "
+            f"from zero) of {len(table)}; judge all that were chosen, since those left "
+            "out may differ from the others."
+        )
     answers = _files.preferences(table, preference, "--preference")
     _print(_answers.decision(design, answers, confidence), as_json, _report.verdict)
 

@@ -31,7 +31,8 @@ def selection(console: Console, result: dict[str, Any]) -> None:
     console.print(
         Text(
             f"{result['n_selected']} of {result['n_pool']} examples written to "
-            f"{result['out']}: fill in the column preference with A, B or tie."
+            f"{result['out']}: fill in the column preference with A, B or tie, then "
+            f"run: skdiffuse decide {result['out']}"
         )
     )
     _notes(console, result)

@@ -113,7 +113,7 @@ def distance_of_sample(
     --------
     >>> from skdiffuse.comparison import distance_of_sample
     >>> distance_of_sample([1, 0, 1, -1, 1, 0, 1, 1], 200)
-    <WinningDistance: +0.500, 0.95 interval -0.124 to +0.841 (fixed sample)>
+    <WinningDistance: +0.500, 0.95 interval -0.101 to +0.834 (fixed sample)>
     """
     values = np.asarray(preferences, dtype=np.float64)
     n = len(values) if values.ndim == 1 else 0
@@ -231,7 +231,7 @@ def _score_interval(
     guess = (n * rate + 2) / (n + 4)
     prior = _PRIOR * guess * (1 - guess)
     # The variance of the labels relative to that of labels that are all -1 or 1.
-    spread = (squares / 4 + prior) / ((n - 1) * rate * (1 - rate) + prior)
+    spread = (squares / 4 + prior) / (n * rate * (1 - rate) + prior)
     low, high = wilson_interval(
         rate, 1 / (factor * spread), confidence_level, "two-sided"
     )
