@@ -31,6 +31,7 @@ SELECTORS = [
     DiffUseSelector(n_select=3, representative="random"),
     RandomSelector(n_select=3),
     NormSelector(n_select=3),
+    NormSelector(n_select=3, probability=True, random_state=0),
 ]
 RULES = [HypergeometricRule(), BettingRule(), FixedBudget()]
 ESTIMATORS = [

@@ -40,6 +40,7 @@ SELECTORS = {
     "bisecting": DiffUseSelector(8, clustering=BisectingKMeans(), random_state=0),
     "random": RandomSelector(random_state=0),
     "norm": NormSelector(),
+    "weighted": NormSelector(probability=True, random_state=0),
 }
 RULES = {
     "draw": HypergeometricRule(risk=0.2, ties="draw"),
@@ -51,7 +52,7 @@ PAIRINGS = [
     (selector, rule)
     for selector in SELECTORS
     for rule in RULES
-    if rule != "betting" or selector == "random"
+    if rule != "betting" or selector in ("random", "weighted")
 ]
 
 
