@@ -1,4 +1,4 @@
-"""The command line: ``skdiffuse demo | select | compare | estimate``."""
+"""The command line: ``skdiffuse demo | select | compare | decide | estimate``."""
 
 import sys
 from collections.abc import Sequence

@@ -1,19 +1,13 @@
 """The commands."""
 
-import json
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import numpy as np
 import polars as pl
 import typer
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
 
 import skdiffuse
 from skdiffuse import FixedBudget, PreferenceComparison, plan_labels
@@ -27,6 +21,7 @@ from skdiffuse.cli import (
     _judged,
     _report,
     _selectors,
+    _terminal,
 )
 
 app = typer.Typer(
@@ -35,8 +30,6 @@ app = typer.Typer(
     help="Judge generated text on a small budget: which of two generators is better, "
     "and how often.",
 )
-
-_INTERRUPTED = 130  # what typer returns for Ctrl-C
 
 FileArgument = Annotated[
     Path, typer.Argument(metavar="FILE", help=f"The examples: {_files.FORMATS}.")
@@ -94,9 +87,9 @@ def demo(
     as_json: JsonOption = False,
 ) -> None:
     """Run both jobs on bundled data: captions of handwritten digits."""
-    with _progress() as stage:
+    with _terminal.progress() as stage:
         result = _demo.run(budget, labels, seed, stage)
-    _print(result, as_json, _report.demo)
+    _terminal.show(result, as_json, _report.demo)
 
 
 @app.command()
@@ -137,7 +130,7 @@ def select(
     if input_column is not None:
         inputs = _files.as_text(_files.column(table, input_column, "--input"))
     chooser = _selectors.make(selector, budget, clustering, representative, seed)
-    with _progress() as stage:
+    with _terminal.progress() as stage:
         X = _selectors.vectors(selector, texts_a, texts_b, embedder, seed, stage)
         rows = chooser.fit(X).selected_indices_.tolist()
     chosen = {
@@ -158,7 +151,7 @@ def select(
         "out": str(out),
         "notes": _answers.notes_on_selection(len(rows), budget, len(table)),
     }
-    _print(result, as_json, _report.selection)
+    _terminal.show(result, as_json, _report.selection)
 
 
 @app.command()
@@ -281,7 +274,7 @@ def compare(
 
     chooser = _selectors.make(name, budget or most, clustering, representative, seed)
     size = None
-    with _progress() as stage:
+    with _terminal.progress() as stage:
         X = _selectors.vectors(name, texts_a, texts_b, embedder, seed, stage)
         if budget is not None and name not in _selectors.DRAWN:
             asked = everything[~tied]
@@ -304,7 +297,7 @@ def compare(
         ties_are_draws=ties == "draw",
         selected_before="row" in table.columns,
     )
-    _print(result, as_json, _report.verdict)
+    _terminal.show(result, as_json, _report.verdict)
 
 
 @app.command()
@@ -342,7 +335,9 @@ def decide(
             "out may differ from the others."
         )
     answers = _files.preferences(table, preference, "--preference")
-    _print(_answers.decision(design, answers, confidence), as_json, _report.verdict)
+    _terminal.show(
+        _answers.decision(design, answers, confidence), as_json, _report.verdict
+    )
 
 
 @app.command()
@@ -414,7 +409,7 @@ def estimate(
         judged = reader.single(table)
     else:
         judged = reader.pair(table, _files.read_table(paired_with), pair_by)
-    _print(_answers.estimates(judged, confidence), as_json, _report.estimates)
+    _terminal.show(_answers.estimates(judged, confidence), as_json, _report.estimates)
 
 
 @app.command()
@@ -487,7 +482,7 @@ def plan(
     answer = asdict(result)
     if not np.isfinite(result.width):
         answer["width"] = None
-    _print(answer, as_json, _report.plan)
+    _terminal.show(answer, as_json, _report.plan)
 
 
 @app.callback(invoke_without_command=True)
@@ -507,37 +502,7 @@ def root(
 
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run a command; an error is one line on stderr and exit code 2."""
-    command = typer.main.get_command(app)
-    # A terminal of another encoding shows what it can; a closed stream shows nothing.
-    sys.stdout, sys.stderr = (_lenient(stream) for stream in (sys.stdout, sys.stderr))
-    try:
-        code = command.main(
-            arguments if arguments is None else list(arguments),
-            prog_name="skdiffuse",
-            standalone_mode=False,
-        )
-        sys.stdout.flush()
-        if code == _INTERRUPTED:
-            return _fail("interrupted")
-        return code if isinstance(code, int) else 0
-    except (BrokenPipeError, SystemExit):
-        # The reader (say, `head`) has left, which rich answers by SystemExit; Python
-        # must not write to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (KeyboardInterrupt, typer.Abort):
-        return _fail("interrupted")
-    except (ValueError, OSError) as error:
-        return _fail(str(error))
-    except MemoryError:
-        return _fail(
-            "out of memory: a tree of n rows takes 4 n² bytes; with many rows give "
-            "--clustering kmeans."
-        )
-    except Exception as error:
-        if hasattr(error, "format_message"):  # what typer says of the arguments
-            return _fail(error.format_message())
-        return _fail(f"unexpected {type(error).__name__}: {error}; please report it.")
+    return _terminal.run(typer.main.get_command(app), arguments)
 
 
 def _check_confidence(confidence: float) -> None:
@@ -546,49 +511,6 @@ def _check_confidence(confidence: float) -> None:
             f"--confidence {confidence:g} is not between 0 and 1; give, for example, "
             "0.95."
         )
-
-
-def _lenient(stream: Any) -> Any:
-    if stream is None:
-        return open(os.devnull, "w", encoding="utf-8")
-    if hasattr(stream, "reconfigure"):
-        stream.reconfigure(errors="backslashreplace")
-    return stream
-
-
-def _fail(message: str) -> int:
-    print("skdiffuse: error:", " ".join(message.split()), file=sys.stderr)
-    return 2
-
-
-def _print(result: dict[str, Any], as_json: bool, show: Callable) -> None:
-    if as_json:
-        print(json.dumps(result, allow_nan=False))
-    else:
-        console = Console(highlight=False)
-        # Below this width a table has no room for its numbers; the terminal wraps it.
-        console.width = max(console.width, 76)
-        show(console, result)
-
-
-@contextmanager
-def _progress() -> Iterator[_selectors.Stage]:
-    """Show a bar a stage on stderr, where that is a terminal."""
-    columns = TextColumn("{task.description}"), BarColumn()
-    console = Console(stderr=True)
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-
-        def stage(description: str) -> Callable[[int, int], None]:
-            task = progress.add_task(description, total=None)
-
-            def advance(done: int, total: int) -> None:
-                progress.update(task, completed=done, total=total)
-
-            return advance
-
-        yield stage
 
 
 def _read_pairs(
