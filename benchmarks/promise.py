@@ -1,6 +1,6 @@
 """Whether the betting rule names the worse one at most as often as it promises.
 
-Made pools of 60 examples in which B is ahead by a single one, or both are equal, with
+Made pools of 40 examples in which B is ahead by a single one, or both are equal, with
 few ties and many, drawn with equal and with unequal chances, with judges that are good,
 useless or adverse. Run to the last example but one.
 
@@ -21,10 +21,11 @@ from sklearn.base import clone
 from benchmarks import options
 from benchmarks.documents import fill
 from benchmarks.runs import make, read
-from skdiffuse import BettingRule, NormSelector, PreferenceComparison, RandomSelector
+from skdiffuse import BettingRule, NormSelector, RandomSelector
+from skdiffuse.comparison import Draws
 
 NAME, NEEDS_DATA = "promise", False
-N_EXAMPLES = 60
+N_EXAMPLES = 40
 ALPHAS = (0.05, 0.2)
 SELECTORS = {
     "random": RandomSelector(),
@@ -70,13 +71,11 @@ def study(ahead, ties, selector, judge, runs):
         chooser = clone(SELECTORS[selector]).set_params(
             random_state=int(rng.integers(2**31))
         )
-        comparison = PreferenceComparison(
-            chooser, BettingRule(min(ALPHAS)), 1, N_EXAMPLES - 1
-        )
-        order = comparison.start(X, judge=predicted).ask(N_EXAMPLES)
-        comparison.tell(order, y[order])
-        for alpha in ALPHAS:
-            named[alpha].append(first_named(comparison, alpha))
+        chooser.fit(X)
+        order = chooser.annotation_order()
+        draws = Draws(order, chooser.draw_weights_, predicted, N_EXAMPLES)
+        for alpha, winner in first_named(draws, y[order]).items():
+            named[alpha].append(winner)
     return [
         {
             "ahead": ahead,
@@ -92,15 +91,19 @@ def study(ahead, ties, selector, judge, runs):
     ]
 
 
-def first_named(comparison, alpha):
-    """Return whom the rule with this alpha names; 0 if it never stops."""
-    path = comparison.path_
-    below = np.flatnonzero(path["risk"] < alpha)
-    if not len(below):
-        return 0
-    first = comparison.verdict_.preferences[: below[0] + 1]
-    rule = comparison.stopping_rule_
-    return rule.assess(first, N_EXAMPLES).leader
+def first_named(draws, preferences):
+    """Return whom the rule names for each alpha; 0 if only the last example tells."""
+    rule = BettingRule(min(ALPHAS))
+    rule.begin(draws)
+    named = dict.fromkeys(ALPHAS, 0)
+    for t in range(1, N_EXAMPLES):
+        look = rule.assess(preferences[:t], N_EXAMPLES)
+        for alpha in ALPHAS:
+            if named[alpha] == 0 and look.leader and look.risk < alpha:
+                named[alpha] = look.leader
+        if look.stop:
+            break
+    return named
 
 
 def tasks(chosen):

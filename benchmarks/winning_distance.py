@@ -4,7 +4,7 @@ From each pair of systems a fixed number of examples is drawn again and again: a
 random, with weights by the norm, each with and without a cheap judge, and one random
 example of each cluster of differences. The truth is the distance over all examples.
 
-    python -m benchmarks.winning_distance --data FILE.npz [--pairs 6] [--runs 1000]
+    python -m benchmarks.winning_distance --data FILE.npz [--pairs 6] [--runs 500]
 
 The table goes to `benchmarks/results/winning_distance_DATA.csv`, and that of all data
 sets so far into `docs/evidence.md`. `--quick` takes few pairs and draws and writes
@@ -201,7 +201,7 @@ def main(arguments=None):
     parse.add_argument(
         "--pairs", type=options.positive, default=6, help="at most so many"
     )
-    parse.add_argument("--runs", type=options.positive, default=1000)
+    parse.add_argument("--runs", type=options.positive, default=500)
     chosen = options.parse(parse, arguments, pairs=1, runs=5)
     if make(NAME, chosen, study, writing):
         fill(tables())

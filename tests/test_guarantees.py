@@ -168,40 +168,43 @@ def test_weighted_draws_of_odd_pools():
 # Estimates and bets ------------------------------------------------------------------
 
 
+def estimated(order, weights, judge, preferences):
+    estimates = Estimates(Draws(np.array(order), weights, judge, len(weights)))
+    for preference in preferences:
+        estimates.add(preference)
+    return estimates
+
+
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("judged", [False, True])
 def test_each_draw_gives_an_unbiased_estimate(seed, judged):
     weights, y, judge = small_pool(seed)
-    draws = Draws(np.arange(5), weights, judge if judged else None, 5)
-    # Whatever came before, the next estimate has the true mean as its expectation.
+    judge = judge if judged else None
+    # Whatever came before, the next estimates have the true mean as expectation.
     for length in range(5):
         for before in itertools.permutations(range(5), length):
             left = [row for row in range(5) if row not in before]
-            total, reach = 0.0, []
+            totals, reach = np.zeros(3), []
             for row in left:
-                order = np.array([*before, row])
-                estimates = Estimates(Draws(order, weights, draws.judge, 5))
-                for r in order:
-                    estimates.add(y[r])
+                order = [*before, row]
+                last = estimated(order, weights, judge, y[order])
+                for_a, low, for_b, high = last.bets[-1]
                 chance = weights[row] / weights[left].sum()
-                total += chance * estimates.values[-1]
-                reach.append((estimates.lows[-1], estimates.highs[-1]))
-                assert estimates.least <= y.mean() + 1e-12
-                assert estimates.most >= y.mean() - 1e-12
-            assert total == pytest.approx(y.mean(), abs=1e-12)
-            # The range is known before the draw, and no preference leaves it.
-            assert np.ptp(reach, axis=0) == pytest.approx([0, 0], abs=1e-12)
-            for row, other in itertools.product(left, (-1.0, 1.0)):
-                changed = Estimates(Draws(np.array([*before, row]), weights, judge, 5))
-                if not judged:
-                    changed = Estimates(
-                        Draws(np.array([*before, row]), weights, None, 5)
+                totals += chance * np.array([last.values[-1], for_a, for_b])
+                reach.append((low, high))
+                assert last.least <= y.mean() + 1e-12
+                assert last.most >= y.mean() - 1e-12
+                for other in (-1.0, 1.0):
+                    # No preference goes beyond the reach that was known before.
+                    changed = estimated(
+                        order, weights, judge, [*y[list(before)], other]
                     )
-                for r in before:
-                    changed.add(y[r])
-                changed.add(other)
-                assert changed.lows[-1] - 1e-12 <= changed.values[-1]
-                assert changed.values[-1] <= changed.highs[-1] + 1e-12
+                    for_a, low, for_b, high = changed.bets[-1]
+                    assert low - 1e-12 <= for_a
+                    assert for_b <= high + 1e-12
+                    reach.append((low, high))
+            np.testing.assert_allclose(totals, y.mean(), atol=1e-12)
+            assert np.ptp(reach, axis=0) == pytest.approx([0, 0], abs=1e-12)
 
 
 @pytest.mark.parametrize("judged", [False, True])
@@ -340,8 +343,8 @@ def test_confidence_sequence_holds_at_all_moments(selector, judged):
 @pytest.mark.parametrize(
     ("preferences", "draws", "level", "message"),
     [
-        ([2.0], Draws.uniform(5), 0.9, r"in \[-1, 1\]"),
-        ([np.nan], Draws.uniform(5), 0.9, r"in \[-1, 1\]"),
+        ([2.0], Draws.uniform(5), 0.9, r"holds 2 at 0, outside \[-1, 1\]"),
+        ([np.nan], Draws.uniform(5), 0.9, r"holds nan at 0"),
         (np.ones(6), Draws.uniform(5), 0.9, "order 5 rows"),
         ([1.0], Draws.uniform(5), 1.0, "'confidence_level'"),
         ([1.0], Draws(np.arange(5), None, None, 5), 0.9, "have no weights"),

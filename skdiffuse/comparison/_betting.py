@@ -9,7 +9,7 @@ from skdiffuse._validation import check_level
 from skdiffuse.comparison._draws import Draws, Estimates
 
 _BETS = (np.arange(100) + 0.5) / 100
-_STEPS = 40
+_PRECISION = 1e-9
 _ROUNDING = 1e-9
 _CERTAIN = 1e-12
 
@@ -40,14 +40,14 @@ class Wealth:
         """Take the next preference."""
         now = self.estimates
         now.add(preference)
+        for_a, low, for_b, high = now.bets[-1]
         # B is ahead of A by the negative.
-        values = np.array([now.values[-1], -now.values[-1]])
-        lows = np.array([now.lows[-1], -now.highs[-1]])
+        values, lows = np.array([for_a, -for_b]), np.array([low, -high])
         self._growth += _log_factors(values, lows, 0.0)
-        for_a, for_b = _mixed(self._growth).tolist()
+        on_a, on_b = _mixed(self._growth).tolist()
         self.logs = (
-            math.inf if now.least > _CERTAIN else max(self.logs[0], for_a),
-            math.inf if now.most < -_CERTAIN else max(self.logs[1], for_b),
+            math.inf if now.least > _CERTAIN else max(self.logs[0], on_a),
+            math.inf if now.most < -_CERTAIN else max(self.logs[1], on_b),
         )
 
 
@@ -83,7 +83,8 @@ def confidence_sequence(
     Notes
     -----
     The values against which no bet of the kind of `BettingRule` has ever won
-    ``2 / (1 - confidence_level)``, on either side.
+    ``2 / (1 - confidence_level)``, on either side. It needs a second for some hundred
+    preferences, and grows with the square of their number.
 
     Examples
     --------
@@ -93,44 +94,72 @@ def confidence_sequence(
     >>> bool(low[9] < low[49]), high[49].round(3)
     (True, np.float64(1.0))
     """
-    values = np.asarray(preferences, dtype=np.float64)
-    _check(values, draws, confidence_level)
+    values = _checked(preferences, draws)
+    check_level(confidence_level, "confidence_sequence")
     estimates = Estimates(draws)
-    ends = []
-    low, high = -1.0, 1.0
-    for value in values.tolist():
+    survivors = Survivors(1 - confidence_level)
+    ends = np.empty((len(values), 2))
+    for t, value in enumerate(values.tolist()):
         estimates.add(value)
-        low, high = surviving(estimates, 1 - confidence_level, (low, high))
-        ends.append((low, high))
-    lows, highs = np.array(ends, dtype=np.float64).reshape(-1, 2).T
-    return lows, highs
+        ends[t] = survivors.after(estimates)
+    return ends[:, 0], ends[:, 1]
 
 
-def surviving(
-    estimates: Estimates, alpha: float, within: tuple[float, float] = (-1.0, 1.0)
-) -> tuple[float, float]:
-    """Return the least and the greatest mean that no bet so far refutes.
+class Survivors:
+    """The means that no bet so far refutes: an interval that never grows.
 
     Parameters
     ----------
-    estimates : Estimates
     alpha : float
         Half of it goes to each side.
-    within : (low, high)
-        Where they are known to be.
     """
-    values, lows, highs = (
-        np.array(x) for x in (estimates.values, estimates.lows, estimates.highs)
-    )
-    limit = math.log(2 / alpha)
-    least, most = max(within[0], estimates.least), min(within[1], estimates.most)
-    least = min(least, most)
-    low = _first_refuted(values, lows, limit, least, most)
-    high = -_first_refuted(-values, -highs, limit, -most, -least)
-    return min(low, high), high
+
+    def __init__(self, alpha: float) -> None:
+        self._limit = math.log(2 / alpha)
+        self._low, self._high = -1.0, 1.0
+        self._growth = np.zeros((len(_BETS), 2))
+        self._seen = 0
+
+    def after(self, estimates: Estimates) -> tuple[float, float]:
+        """Return the interval after all the estimates there are."""
+        bets = np.array(estimates.bets)
+        low, high = self._low, self._high
+        fresh = bets[self._seen :]
+        steps = [
+            _log_factors(fresh[:, 0], fresh[:, 1], low),
+            _log_factors(-fresh[:, 2], -fresh[:, 3], -high),
+        ]
+        paths = [
+            self._growth[:, [side]] + step.cumsum(axis=1)
+            for side, step in enumerate(steps)
+        ]
+        refuted = [_mixed(path).max(initial=-math.inf) >= self._limit for path in paths]
+        if refuted[0]:
+            low = _least(bets[:, 0], bets[:, 1], self._limit, low, high)
+        if refuted[1]:
+            high = -_least(-bets[:, 2], -bets[:, 3], self._limit, -high, -low)
+        low = min(max(low, estimates.least), high)
+        high = max(min(high, estimates.most), low)
+        for side, (value, end, moved) in enumerate(
+            (
+                (bets[:, 0], bets[:, 1], low != self._low),
+                (-bets[:, 2], -bets[:, 3], high != self._high),
+            )
+        ):
+            # The wealth against another mean has to be counted from the start.
+            mean = (low, -high)[side]
+            path = _log_factors(value, end, mean).cumsum(axis=1) if moved else None
+            self._growth[:, side] = (paths[side] if path is None else path)[:, -1]
+        self._low, self._high, self._seen = low, high, len(bets)
+        return low, high
 
 
-def _first_refuted(
+def surviving(estimates: Estimates, alpha: float) -> tuple[float, float]:
+    """Return the interval of means that no bet on these estimates refutes."""
+    return Survivors(alpha).after(estimates)
+
+
+def _least(
     values: np.ndarray, lows: np.ndarray, limit: float, start: float, stop: float
 ) -> float:
     """Return the least mean in [start, stop] against which the bets have not won."""
@@ -139,12 +168,10 @@ def _first_refuted(
         growth = _log_factors(values, lows, mean).cumsum(axis=1)
         return bool(_mixed(growth).max() >= limit)
 
-    if not refuted(start):
-        return start
     if refuted(stop):
         return stop
     # The wealth falls as the mean rises.
-    for _ in range(_STEPS):
+    while stop - start > _PRECISION:
         middle = (start + stop) / 2
         if refuted(middle):
             start = middle
@@ -174,19 +201,25 @@ def _mixed(growth: np.ndarray) -> Any:
     return np.logaddexp.reduce(growth, axis=0) - math.log(len(_BETS))
 
 
-def _check(values: np.ndarray, draws: Draws, confidence_level: float) -> None:
-    if draws.weights is None:
+def _checked(preferences: Any, draws: Draws) -> np.ndarray:
+    if not isinstance(draws, Draws):
         raise ValueError(
-            "draws have no weights: the order was not one of draws with known chances."
+            f"draws is a {type(draws).__name__}; pass Draws, such as "
+            "Draws.uniform(n_examples)."
         )
+    try:
+        values = np.asarray(preferences, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"preferences are no numbers ({error}).") from error
     if values.ndim != 1 or len(values) > len(draws.order):
         raise ValueError(
             f"preferences has shape {values.shape}, but draws order "
             f"{len(draws.order)} rows; give at most one a row."
         )
-    if not (np.abs(values) <= 1).all():
+    bad = np.flatnonzero(~(np.abs(values) <= 1))
+    if len(bad):
         raise ValueError(
-            "preferences must be in [-1, 1]; divide them by their largest possible "
-            "size."
+            f"preferences holds {values[bad[0]]:g} at {bad[0]}, outside [-1, 1]; "
+            "divide all of them by their largest possible size."
         )
-    check_level(confidence_level, "confidence_sequence")
+    return values

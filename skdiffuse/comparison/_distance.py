@@ -9,7 +9,7 @@ import numpy as np
 
 from skdiffuse._validation import check_level
 from skdiffuse.comparison._betting import surviving
-from skdiffuse.comparison._draws import Estimates, combined
+from skdiffuse.comparison._draws import Estimates, combined, estimates_of_draws
 from skdiffuse.ppi._intervals import t_interval, wilson_interval
 
 # As in the interval of a mean: labels by which the spread of a few is drawn towards
@@ -141,8 +141,7 @@ def distance_of_sample(
     chances = 1 / (n_examples - np.arange(n))
     if draw_probabilities is not None:
         chances = _checked(draw_probabilities, n, "draw_probabilities")
-    before = np.cumsum(values) - values
-    estimates = (before + values / chances) / n_examples
+    estimates = estimates_of_draws(values, chances, n_examples)
     return of_fixed_sample(values, estimates, n_examples, confidence_level)
 
 
@@ -164,6 +163,9 @@ def of_fixed_sample(
         # What the sum of squares of that many labels from a large pool would be.
         squares = variance * n * (n - 1) / unsampled
         low, high = _score_interval(mean, squares, n, unsampled / n, confidence_level)
+        # What all the preferences agree with is not excluded.
+        low = -1.0 if preferences.max() == -1 else low
+        high = 1.0 if preferences.min() == 1 else high
     return WinningDistance(mean, low, high, error, "fixed sample", confidence_level)
 
 

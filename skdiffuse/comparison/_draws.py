@@ -1,21 +1,28 @@
 """One unbiased estimate of the winning distance from each draw of known probability."""
 
 from dataclasses import dataclass
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+
+from skdiffuse._validation import check_judge
 
 # The judge's weight before any label says otherwise, and how many draws it is worth: a
 # preference that is predicted is halfway trusted.
 _PRIOR_WEIGHT = 0.5
 _PRIOR_DRAWS = 10
+# As if so many draws had shown the mean preference to be zero.
+_PRIOR_OF_MEAN = 1.0
+# How far beyond the mean an estimate may reach, in units of a preference, for the sake
+# of the judge: a longer reach allows smaller bets only.
+_REACH = 1.5
 
 
 @dataclass(frozen=True, eq=False)
 class Draws:
     """How the examples are drawn, and what a judge predicts of them.
 
-    Attributes
+    Parameters
     ----------
     order : ndarray of shape (n_ordered,)
         The examples in the order of annotation, by their place in the pool.
@@ -26,6 +33,21 @@ class Draws:
         Predicted preferences in [-1, 1].
     n_examples : int
         Number of all examples.
+
+    Raises
+    ------
+    ValueError
+        If `order` does not hold different places, a weight is not positive and finite,
+        or `judge` is not in [-1, 1].
+
+    Examples
+    --------
+    Two of three examples, the first of which is drawn twice as readily:
+
+    >>> from skdiffuse.comparison import Draws
+    >>> draws = Draws([0, 2], [0.5, 0.25, 0.25], judge=[1, 0, -1], n_examples=3)
+    >>> draws.weights.sum()
+    np.float64(1.0)
     """
 
     order: np.ndarray
@@ -33,9 +55,22 @@ class Draws:
     judge: np.ndarray | None
     n_examples: int
 
+    def __post_init__(self) -> None:
+        """Check and convert what was given."""
+        n = self.n_examples
+        if not isinstance(n, int | np.integer) or n < 1:
+            raise ValueError(f"n_examples={n!r} is not a number of examples.")
+        object.__setattr__(self, "order", _checked_order(self.order, n))
+        if self.weights is not None:
+            object.__setattr__(self, "weights", _checked_weights(self.weights, n))
+        if self.judge is not None:
+            object.__setattr__(self, "judge", check_judge(self.judge, n))
+
     @classmethod
     def uniform(cls, n_examples: int) -> Self:
         """Return draws with equal chances, in the order of the rows."""
+        if not isinstance(n_examples, int | np.integer) or n_examples < 1:
+            raise ValueError(f"n_examples={n_examples!r} is not a number of examples.")
         weights = np.full(n_examples, 1 / n_examples)
         return cls(np.arange(n_examples), weights, None, n_examples)
 
@@ -43,14 +78,16 @@ class Draws:
 class Estimates:
     r"""Estimates of the mean preference of all examples, one from each draw.
 
-    With N examples, of which draw t takes one with probability q_t, and the judge's
-    weight lambda_t, which is chosen before the draw,
+    With N examples, of which draw t takes one with probability q_t, and predictions g
+    that are made before the draw,
 
-    .. math:: Z_t = \frac1N \Big(\sum_{s<t} y_s + \lambda_t \sum_{unseen} f_i
-        + \frac{y_t - \lambda_t f_t}{q_t}\Big)
+    .. math:: Z_t = \frac1N \Big(\sum_{s<t} y_s + \sum_{unseen} g_i
+        + \frac{y_t - g_t}{q_t}\Big)
 
     has the mean preference as its expectation, whatever came before: the differences
-    from it are those of a martingale.
+    from it are those of a martingale. The predictions are the judge's, times a weight
+    that is learned from the draws before; for `values` plus the mean of the rest, and
+    for bets held within a reach.
 
     Parameters
     ----------
@@ -59,30 +96,41 @@ class Estimates:
 
     Attributes
     ----------
-    preferences, values, lows, highs : list of float
-        Of each draw the preference, the estimate, and the least and the greatest value
-        that the estimate could have had, known before the draw.
+    preferences : list of float
+        The preferences so far.
+    values : list of float
+        Of each draw the estimate to be averaged.
+    bets : list of tuple of float
+        Of each draw the estimate for bets on A and the least value that it could have
+        had, and the estimate for bets on B and its greatest value.
     least, most : float
         What the mean preference is between, since the rest is in [-1, 1].
     """
 
     def __init__(self, draws: Draws) -> None:
+        if draws.weights is None:
+            raise ValueError(
+                "draws have no weights: the order was not one of draws with known "
+                "probabilities."
+            )
         self.preferences: list[float] = []
         self.values: list[float] = []
-        self.lows: list[float] = []
-        self.highs: list[float] = []
+        self.bets: list[tuple[float, float, float, float]] = []
         self.least, self.most = -1.0, 1.0
         self._order = draws.order
         self._n = draws.n_examples
-        self._chances = np.array(draws.weights, dtype=np.float64)
+        self._chances = draws.weights.copy()
         self._inverse = 1 / self._chances
         self._total = 0.0
-        self._judge = None if draws.judge is None else draws.judge.astype(np.float64)
-        self._moments = np.zeros(5)
+        self._sums = np.zeros(6)
+        self._judge = None if draws.judge is None else draws.judge.copy()
         if self._judge is not None:
             scaled = self._judge * self._inverse / self._n
-            mean = self._judge.mean()
-            self._judge_variance = float(self._chances @ scaled**2 - mean**2)
+            mean = float(self._judge.mean())
+            self._judge_variance = float(self._chances @ scaled**2) - mean**2
+            # How large a prediction may be without reaching further than that.
+            reach = max(float(self._inverse.max()), _REACH * self._n)
+            self._room = reach * self._chances - 1
 
     def __len__(self) -> int:
         """Return the number of draws."""
@@ -90,45 +138,97 @@ class Estimates:
 
     def add(self, preference: float) -> None:
         """Take the preference of the next row of the order."""
-        row, n = self._order[len(self)], self._n
+        row, n = int(self._order[len(self)]), self._n
         left = float(self._chances.sum())
-        scale = left * self._inverse[row] / n
-        self.preferences.append(preference)
-        if self._judge is None:
-            middle = self._total / n
-            reach_low = reach_high = float(self._inverse.max()) * left / n
-            self.values.append(middle + preference * scale)
-        else:
-            weight = self._judge_weight()
-            middle = (self._total + weight * float(self._judge.sum())) / n
-            predicted = weight * self._judge
-            reach_low = float(((1 + predicted) * self._inverse).max()) * left / n
-            reach_high = float(((1 - predicted) * self._inverse).max()) * left / n
-            self.values.append(middle + (preference - predicted[row]) * scale)
-            self._learn(preference * scale, self._judge[row] * scale)
-            self._judge[row] = 0.0
-        self.lows.append(middle - reach_low)
-        self.highs.append(middle + reach_high)
-        self._chances[row] = self._inverse[row] = 0.0
-        self._total += preference
+        scale = left * float(self._inverse[row]) / n
+        weight = self._judge_weight()
+        judge = 0.0 if self._judge is None else float(self._judge[row])
+        unseen = 0.0 if self._judge is None else float(self._judge.sum())
+        level = self._level(weight)
         others = n - len(self)
-        self.least = max(self.least, (self._total - others) / n)
-        self.most = min(self.most, (self._total + others) / n)
+        value = (self._total + weight * unseen + level * others) / n
+        value += (preference - weight * judge - level) * scale
+        bets = self._bets(row, preference, weight, left)
+        scaled = np.array([1.0, preference, judge, judge * judge, preference * judge])
+        scaled *= (scale, scale, scale, scale * scale, scale * scale)
+        self._sums += [1.0, *scaled]
+        self._total += preference
+        self._chances[row] = self._inverse[row] = 0.0
+        if self._judge is not None:
+            self._judge[row] = self._room[row] = 0.0
+        self.least = max(self.least, (self._total - others + 1) / n)
+        self.most = min(self.most, (self._total + others - 1) / n)
+        self.preferences.append(preference)
+        self.bets.append(bets)
+        self.values.append(value)
 
-    def _learn(self, label: float, judge: float) -> None:
-        self._moments += (1, label, judge, judge * judge, label * judge)
+    def precede(self, preferences: list[float]) -> bool:
+        """Tell whether these preferences begin with those so far."""
+        return self.preferences == preferences[: len(self)]
+
+    def _bets(
+        self, row: int, preference: float, weight: float, left: float
+    ) -> tuple[float, float, float, float]:
+        """Return the estimates for bets, and how far they could have gone."""
+        n, inverse = self._n, self._inverse
+        scale = left * float(inverse[row]) / n
+        if self._judge is None:
+            middle, reach = self._total / n, float(inverse.max()) * left / n
+            value = middle + preference * scale
+            return value, middle - reach, value, middle + reach
+        predicted = weight * self._judge
+        ends = []
+        for sign in (1.0, -1.0):
+            # A's win where B's was predicted is what bets on B have to bear.
+            held = sign * np.minimum(sign * predicted, self._room)
+            middle = (self._total + float(held.sum())) / n
+            reach = float(((1 + sign * held) * inverse).max()) * left / n
+            value = middle + (preference - float(held[row])) * scale
+            ends += [value, middle - sign * reach]
+        return ends[0], ends[1], ends[2], ends[3]
 
     def _judge_weight(self) -> float:
         """Regress the scaled labels so far on the scaled judge, with a prior."""
-        n, label, judge, square, product = self._moments.tolist()
+        if self._judge is None:
+            return 0.0
+        n, _, label, judge, square, product = self._sums.tolist()
         n = max(n, 1.0)
         covariance = product - label * judge / n
         variance = max(square - judge * judge / n, 0.0)
-        prior = _PRIOR_DRAWS * self._judge_variance
+        prior = _PRIOR_DRAWS * max(self._judge_variance, 0.0)
         total = variance + prior
         if total <= 0:
             return 0.0
-        return float((covariance + prior * _PRIOR_WEIGHT) / total)
+        return (covariance + prior * _PRIOR_WEIGHT) / total
+
+    def _level(self, weight: float) -> float:
+        """Return the weighted mean of what the judge leaves of the labels so far."""
+        _, ones, label, judge, *_ = self._sums.tolist()
+        return (label - weight * judge) / (ones + _PRIOR_OF_MEAN)
+
+
+def after(
+    estimates: Estimates | None, preferences: list[float], draws: Draws
+) -> Estimates:
+    """Return the estimates after these preferences, from those of the last look."""
+    if estimates is None or not estimates.precede(preferences):
+        estimates = Estimates(draws)
+    for preference in preferences[len(estimates) :]:
+        estimates.add(preference)
+    return estimates
+
+
+def estimates_of_draws(
+    preferences: np.ndarray, chances: np.ndarray, n_examples: int
+) -> np.ndarray:
+    """Return the `values` of `Estimates` without a judge, from known chances."""
+    n = len(preferences)
+    scale = 1 / (n_examples * chances)
+    weighted, ones = np.cumsum(preferences * scale), np.cumsum(scale)
+    level = (weighted - preferences * scale) / (ones - scale + _PRIOR_OF_MEAN)
+    before = np.cumsum(preferences) - preferences
+    left = n_examples - np.arange(n)
+    return (before + level * left) / n_examples + (preferences - level) * scale
 
 
 def combined(values: np.ndarray, n_examples: int) -> tuple[float, float]:
@@ -138,8 +238,8 @@ def combined(values: np.ndarray, n_examples: int) -> tuple[float, float]:
 
     .. math:: c_t \propto \frac{1}{(N - t)(N - t + 1)},
 
-    the inverse of its variance under equal chances; without a judge this is the mean
-    with the sequential weights ("LURE"), and the plain mean under equal chances.
+    the inverse of its variance under equal chances; without predictions this is the
+    mean with the sequential weights ("LURE"), and the plain mean under equal chances.
 
     Parameters
     ----------
@@ -161,3 +261,40 @@ def combined(values: np.ndarray, n_examples: int) -> tuple[float, float]:
     if n == 1:
         return mean, 0.0
     return mean, float(shares @ (values - mean) ** 2) / (n - 1)
+
+
+def _checked_order(order: Any, n_examples: int) -> np.ndarray:
+    places = np.asarray(order)
+    if places.ndim != 1 or (places.size and places.dtype.kind not in "iu"):
+        raise ValueError(
+            f"order has shape {places.shape} and type {places.dtype}; give the places "
+            "of examples, as whole numbers."
+        )
+    places = places.astype(np.intp)
+    outside = places[(places < 0) | (places >= n_examples)]
+    if len(outside) or len(np.unique(places)) < len(places):
+        what = f"the place {outside[0]}" if len(outside) else "a place twice"
+        raise ValueError(
+            f"order holds {what}; give different places from 0 to {n_examples - 1}."
+        )
+    return places
+
+
+def _checked_weights(weights: Any, n_examples: int) -> np.ndarray:
+    try:
+        values = np.array(weights, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"draw_weights_ are no numbers ({error}).") from error
+    if values.shape != (n_examples,):
+        raise ValueError(
+            f"draw_weights_ has shape {values.shape}, but there are {n_examples} "
+            "examples; give one weight for each."
+        )
+    bad = np.flatnonzero(~((values > 0) & (values < np.inf)))
+    if len(bad):
+        raise ValueError(
+            f"draw_weights_ holds {values[bad[0]]:g} for example {bad[0]}; each needs "
+            "a positive weight, since an example that cannot be drawn tells nothing."
+        )
+    values = values / values.max()
+    return values / values.sum()

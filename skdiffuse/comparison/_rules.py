@@ -10,8 +10,10 @@ from sklearn.base import BaseEstimator
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from skdiffuse.comparison._betting import Wealth
-from skdiffuse.comparison._draws import Draws
+from skdiffuse.comparison._draws import Draws, Estimates, after, combined
 from skdiffuse.metrics import sign_of_sum
+
+_NOTHING = 1e-12
 
 
 class Assessment(NamedTuple):
@@ -253,7 +255,9 @@ class BettingRule(StoppingRule):
 
     where f is the judge's predicted preference, if there is one (`judge` of
     `PreferenceComparison.fit`), and :math:`\lambda_t` its weight: a regression on the
-    draws before t, that starts from 1/2 as if ten draws had said so. If neither
+    draws before t, that starts from 1/2 as if ten draws had said so. (A prediction that
+    would let the estimate reach further from the mean than 1.5, or than it does without
+    a judge, is cut off there, on the side that the bet has to bear.) If neither
     generator is better, Z_t has the expectation zero, and a bet of the share theta on A
     multiplies the wealth by ``1 + theta * Z_t / -m_t``, where m_t is the least value
     that Z_t can have. The wealth is averaged over 100 values of theta in (0, 1), and
@@ -287,6 +291,8 @@ class BettingRule(StoppingRule):
 
     risk_means = "of naming the worse one, at every look together"
     _draws: Draws | None = None
+    # Where nobody said how the examples are drawn.
+    _alone: Draws | None = None
     _wealth: Wealth | None = None
 
     def __init__(self, alpha: float = 0.05) -> None:
@@ -360,13 +366,17 @@ class BettingRule(StoppingRule):
     def _wealth_of(self, preferences: np.ndarray, n_examples: int) -> Wealth:
         """Return the wealth after these preferences, from where the last look was."""
         draws = self._draws
-        if draws is None or draws.n_examples != n_examples:
-            draws = Draws.uniform(n_examples)
-            self.begin(draws)
+        if draws is None:
+            if self._alone is None or self._alone.n_examples != n_examples:
+                self._alone, self._wealth = Draws.uniform(n_examples), None
+            draws = self._alone
+        elif draws.n_examples != n_examples:
+            raise ValueError(
+                f"n_examples={n_examples}, but the rule began with {draws.n_examples}; "
+                "take a fresh rule for other examples."
+            )
         wealth, given = self._wealth, preferences.tolist()
-        if wealth is None or given[: len(wealth.estimates)] != (
-            wealth.estimates.preferences
-        ):
+        if wealth is None or not wealth.estimates.precede(given):
             wealth = Wealth(draws)
         for preference in given[len(wealth.estimates) :]:
             wealth.add(preference)
@@ -378,7 +388,9 @@ class FixedBudget(StoppingRule):
     """Never stop early: spend `max_annotations`, then name the leader.
 
     Its verdict comes from a number of annotations that does not depend on them, so
-    that intervals for a fixed sample apply if the sample is a probability sample.
+    that intervals for a fixed sample apply if the sample is a probability sample. Of
+    draws with known probabilities the leader is the sign of the estimated winning
+    distance, of other examples that of the sum of the preferences.
 
     Examples
     --------
@@ -389,6 +401,18 @@ class FixedBudget(StoppingRule):
     """
 
     decides_at_budget = True
+    _draws: Draws | None = None
+    _estimates: Estimates | None = None
+
+    def begin(self, draws: Draws) -> None:
+        """Learn how the examples are drawn, before the first answer.
+
+        Parameters
+        ----------
+        draws : Draws
+            The order, its probabilities, and the judge's predictions if there are any.
+        """
+        self._draws, self._estimates = draws, None
 
     def assess(self, preferences: np.ndarray, n_examples: int) -> Assessment:
         """Say who is ahead; there is no risk, and never a reason to stop.
@@ -405,8 +429,21 @@ class FixedBudget(StoppingRule):
         Assessment
             The leader.
         """
-        leader = sign_of_sum(_checked(preferences, n_examples))
+        preferences = _checked(preferences, n_examples)
+        leader = sign_of_sum(preferences)
+        draws = self._draws
+        if draws is not None and _is_weighted(draws) and len(preferences) < n_examples:
+            self._estimates = after(self._estimates, preferences.tolist(), draws)
+            mean, _ = combined(np.array(self._estimates.values), n_examples)
+            leader = 0 if abs(mean) < _NOTHING else int(np.sign(mean))
         return Assessment(leader, None, False)
+
+
+def _is_weighted(draws: Draws) -> bool:
+    """Whether the estimate is another than the mean of the preferences."""
+    if draws.weights is None:
+        return False
+    return draws.judge is not None or float(np.ptp(draws.weights)) > 0
 
 
 def _checked(preferences: np.ndarray, n_examples: int) -> np.ndarray:
