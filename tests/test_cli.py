@@ -91,7 +91,8 @@ def test_select_writes_the_rows_to_annotate(run, captions_frame, tmp_path, endin
     read = {"csv": pl.read_csv, "parquet": pl.read_parquet}.get(ending, pl.read_ndjson)
     chosen = read(out)
     columns = ["row", "input", "output_a", "output_b", "preference"]
-    assert chosen.columns == [*columns, "selector", "draw", "probability", "n_pool"]
+    design = ["selector", "draw", "probability", "n_selected", "n_pool", "n_ties"]
+    assert chosen.columns == columns + design
     assert chosen["selector"].unique().to_list() == ["diffuse, ward, cosine, seed 0"]
     assert chosen["n_pool"].unique().to_list() == [300]
     assert chosen["probability"].is_null().all()
@@ -299,12 +300,16 @@ def test_way_from_selection_to_verdict_has_no_risk(run, captions_file, tmp_path)
     run("select", captions_file, "--budget", 20, "--out", chosen)
     frame = pl.read_csv(chosen).with_columns(preference=pl.lit("A"))
     frame.write_csv(judged)
+    result = json.loads(run("decide", judged, "--json")[1])
+    assert (result["winner"], result["risk"]) == ("A", None)
+    assert result["n_annotations"] == 20
+    assert result["n_pool"] == 300
+    # Answers whose design was lost are counted, with a warning.
+    frame.select("row", "output_a", "output_b", "preference").write_csv(judged)
     arguments = ("--oracle", "preference", "--budget", 20)
     result = json.loads(run("compare", judged, *arguments, "--json")[1])
-    assert (result["winner"], result["n_annotations"]) == ("A", len(frame))
-    assert result["risk"] is None
-    assert any("outside the file" in note for note in result["notes"])
-    assert "risk" not in run("compare", judged, *arguments)[1]
+    assert (result["winner"], result["risk"]) == ("A", None)
+    assert "column row" in " ".join(result["notes"])
 
 
 @pytest.mark.parametrize(
@@ -1033,6 +1038,14 @@ def test_chosen_examples_are_no_sample(run, captions_file, tmp_path):
     assert code == 0
     assert result["winning_distance"] is None
     assert "By how much cannot be told" in result["notes"][0]
+    # Neither the other command nor a second selection makes a sample of them.
+    for arguments in (
+        ("compare", done, "--oracle", "preference", "--selector", "random"),
+        ("select", done, "--selector", "random", "--out", tmp_path / "again.csv"),
+    ):
+        code, _, err = run(*arguments)
+        assert code == 2
+        assert "selection" in err
     code, out, _ = run("decide", done)
     assert "winning distance" not in out
     table = pl.read_ndjson(done).with_columns(judge=pl.lit(0.5))
@@ -1046,11 +1059,30 @@ def test_chosen_examples_are_no_sample(run, captions_file, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda t: t[1:], "are missing or twice"),
-        (lambda t: pl.concat([t, t[:1]]), "are missing or twice"),
+        (lambda t: t[1:], "rows are missing or twice"),
+        (lambda t: t.filter(pl.col("draw") < 9), "rows are missing or twice"),
+        (lambda t: pl.concat([t, t[:1]]), "rows are missing or twice"),
+        (lambda t: pl.concat([t[1:], t[1:2]]), "column 'draw' does not hold"),
+        (lambda t: t.with_columns(row=5), "column 'row' holds a row twice"),
         (lambda t: t.drop("n_pool"), "but not n_pool"),
-        (lambda t: t.drop("n_pool", "selector", "draw"), "compare --budget"),
-        (lambda t: t.with_columns(n_pool=5), "more than the 5"),
+        (lambda t: t.rename({"selector": " Selector "}).drop("draw"), "but not draw"),
+        (lambda t: t.drop("n_pool", "selector", "draw"), "if they were lost"),
+        (lambda t: t.with_columns(n_pool=5), "12 of 5 were selected"),
+        (lambda t: t.with_columns(n_pool=20.5), "no number of rows"),
+        (lambda t: t.with_columns(n_pool=1e300), "no number of rows"),
+        (lambda t: t.with_columns(n_pool=pl.lit("1,000")), "instead of a number"),
+        (lambda t: t.with_columns(probability=pl.lit("A")), "instead of a number"),
+        (lambda t: t.with_columns(draw=pl.lit(None)), "does not add up"),
+        (
+            lambda t: t.with_columns(
+                draw=pl.when(pl.col("draw") > 1).then(pl.col("draw"))
+            ),
+            "'draw' is empty in row",
+        ),
+        (
+            lambda t: t.with_columns(probability=pl.lit(None)),
+            "although the rows were drawn by weighted",
+        ),
         (lambda t: t.with_columns(n_pool=pl.int_range(pl.len())), "several selections"),
         (lambda t: t.with_columns(probability=2.0), r"outside (0, 1]"),
         (
@@ -1146,3 +1178,52 @@ def test_compare_with_a_judge_and_known_ties(run, captions_frame, captions_file)
         )[1]
     )  # fmt: skip
     assert not tied[result["selected"]].any()
+
+
+def test_selection_leaves_known_ties_out(run, captions_frame, captions_file, tmp_path):
+    y = captions_frame["preference"].to_numpy()
+    tied = (captions_frame["output_a"] == captions_frame["output_b"]).to_numpy()
+    options = ("--selector", "random", "--budget", 40, "--known-ties", "identical")
+    done = selected(run, captions_file, tmp_path, *options)
+    table = pl.read_ndjson(done)
+    assert not tied[table["row"].to_list()].any()
+    assert table["n_ties"].unique().to_list() == [tied.sum()]
+    result = json.loads(run("decide", done, "--json")[1])
+    comparison = PreferenceComparison(
+        RandomSelector(random_state=0), FixedBudget(), max_annotations=40
+    ).fit(np.zeros((300, 1)), y, known_ties=tied)
+    expected = comparison.winning_distance()
+    assert result["winning_distance"]["mean"] == pytest.approx(expected.mean)
+    assert result["winning_distance"]["high"] == pytest.approx(expected.high)
+    assert sorted(result["selected"]) == sorted(comparison.annotated_indices_)
+
+
+def test_everything_selected_is_the_exact_size(run, captions_frame, tmp_path):
+    source = tmp_path / "few.jsonl"
+    few = captions_frame.filter(pl.col("output_a") != pl.col("output_b"))[:12]
+    few.write_ndjson(source)
+    for options in (
+        ("--selector", "norm"),
+        ("--selector", "random"),
+        ("--representative", "random"),
+    ):
+        done = selected(run, source, tmp_path, *options, "--budget", 12)
+        if pl.read_ndjson(done).height < 12:
+            continue
+        result = json.loads(run("decide", done, "--json")[1])
+        assert result["winning_distance"]["method"] == "exact"
+        assert result["winning_distance"]["mean"] == few["preference"].mean()
+        assert result["termination_condition"] == "all_annotated"
+
+
+def test_second_file_of_a_pair_has_a_design_too(run, captions_file, tmp_path):
+    done = selected(run, captions_file, tmp_path, "--budget", 20)
+    b = pl.read_ndjson(done).with_columns(judge=pl.lit(0.5))
+    design = ["selector", "draw", "probability", "n_selected", "n_pool", "n_ties"]
+    paths = tmp_path / "a.csv", tmp_path / "b.csv"
+    b.drop(design).write_csv(paths[0])
+    b.write_csv(paths[1])
+    options = ("--label", "preference", "--judge", "judge")
+    code, _, err = run("estimate", paths[0], "--paired-with", paths[1], *options)
+    assert code == 2
+    assert "second file was selected by diffuse" in err

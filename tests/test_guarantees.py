@@ -12,6 +12,7 @@ from scipy import stats
 from sklearn.base import clone
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.frozen import FrozenEstimator
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from strategies import seeds
@@ -160,7 +161,7 @@ def test_weighted_draws_of_odd_pools():
         assert selector.draw_weights_.sum() == pytest.approx(1)
         assert np.isfinite(selector.draw_probabilities_).all()
         assert selector.draw_probabilities_[-1] == 1
-    for params in ({"floor": 0.0}, {"floor": 1.1}, {"power": -1.0}):
+    for params in ({"floor": 1e-9}, {"floor": 1.1}, {"power": -1.0}):
         with pytest.raises(ValueError, match="parameter of NormSelector"):
             NormSelector(probability=True, **params).fit([[1.0]])
 
@@ -443,7 +444,7 @@ def test_strata_give_a_wide_but_honest_interval():
     assert np.mean(means) == pytest.approx(y.mean(), abs=4 * np.std(means) / 10)
 
 
-def test_what_a_comparison_may_say_of_the_size():
+def test_what_a_comparison_may_say_of_the_size(tmp_path):
     X, y = make_preference_pool(100, winning_distance=0.5, random_state=0)
 
     def compared(selector, rule, most=50):
@@ -477,6 +478,34 @@ def test_what_a_comparison_may_say_of_the_size():
     fixed.set_params(max_annotations=40).resume(y)
     assert fixed.n_annotations_ == 40
     assert fixed.winning_distance().method == "confidence sequence"
+    # Also where the answers come from a file.
+    path = tmp_path / "log.jsonl"
+    begun = PreferenceComparison(RANDOM, FixedBudget(), 1, 20).start(X)
+    rows = begun.ask(19)
+    begun.tell(rows, y[rows]).save(path)
+    larger = PreferenceComparison(RANDOM, FixedBudget(), 1, 40).load(path, X)
+    assert larger.resume(y).winning_distance().method == "confidence sequence"
+    same = PreferenceComparison(RANDOM, FixedBudget(), 1, 20).load(path, X)
+    assert same.resume(y).winning_distance().method == "fixed sample"
+    # A selector that would go on otherwise would ask anew for what is paid for.
+    unseeded = PreferenceComparison(RandomSelector(), FixedBudget(), 1, 20).fit(X, y)
+    unseeded.save(path)
+    loaded = clone(unseeded).load(path, X)
+    loaded.set_params(max_annotations=40)
+    for go_on in (loaded.ask, lambda: loaded.resume(y)):
+        with pytest.raises(ValueError, match="would go on otherwise"):
+            go_on()
+    assert loaded.n_annotations_ == 20
+    with pytest.raises(ValueError, match="would go on otherwise"):
+        clone(loaded).load(path, X)
+    by_means = DiffUseSelector(8, clustering="kmeans", representative="random")
+    clusters = PreferenceComparison(by_means, FixedBudget(), 1, 8).fit(X, y)
+    clusters.save(path)
+    assert clusters.winning_distance().method == "strata"
+    loaded = clone(clusters).load(path, X)
+    if loaded._reordered:
+        with pytest.raises(ValueError, match="other clusters now"):
+            loaded.winning_distance()
     started = PreferenceComparison(RANDOM, FixedBudget()).start(X)
     with pytest.raises(ValueError, match="no preference counts"):
         started.winning_distance()
@@ -524,13 +553,15 @@ def test_labels_and_weights_go_into_a_mean():
     ("arguments", "message"),
     [
         (([], 5), "preferences has shape"),
-        (([np.nan], 5), "not finite"),
+        (([np.nan], 5), "preferences contains NaN in row 0"),
+        ((["A"], 5), "preferences is no array of numbers"),
         (([1, 1], 1), "n_examples=1"),
         (([1, 1], 2.5), "n_examples=2.5"),
         (([1, 1], 5, [0.5]), "draw_probabilities must be 2 numbers"),
         (([1, 1], 5, [0.5, 0.0]), "draw_probabilities must be 2 numbers"),
         (([1, 1], 5, [0.5, 0.5], [0.5, 0.5]), "give one of them"),
         (([1, 1], 5, None, [0.5, 2.0]), "inclusion_probabilities must be"),
+        (([1, 1], 5, None, [0.5, 0.5]), "stand for 4 examples, not for"),
     ],
 )
 def test_bad_samples_are_refused(arguments, message):
@@ -538,6 +569,86 @@ def test_bad_samples_are_refused(arguments, message):
     named = dict(zip((*names, "inclusion_probabilities"), arguments, strict=False))
     with pytest.raises(ValueError, match=message):
         distance_of_sample(named.pop("preferences"), named.pop("n_examples"), **named)
+
+
+def test_votes_and_size_do_not_disagree():
+    # Long differences are won by A, the many short ones by B.
+    rng = np.random.RandomState(0)
+    X = rng.lognormal(0, 1.5, (600, 1))
+    y = np.where(X[:, 0] > np.quantile(X[:, 0], 0.6), 1.0, -1.0)
+    for seed in range(10):
+        selector = NormSelector(probability=True, random_state=seed)
+        comparison = PreferenceComparison(selector, FixedBudget(), 1, 150).fit(X, y)
+        assert comparison.winner_ == np.sign(comparison.winning_distance().mean)
+
+
+@pytest.mark.parametrize("n", [5, 20, 150])
+def test_what_all_answers_agree_with_is_not_excluded(n):
+    X = np.random.RandomState(0).lognormal(size=(200, 1))
+    for seed, sign in itertools.product(range(10), (1, -1)):
+        selector = NormSelector(probability=True, random_state=seed)
+        comparison = PreferenceComparison(selector, FixedBudget(), 1, n)
+        found = comparison.fit(X, np.full(200, float(sign))).winning_distance()
+        assert max(sign * found.low, sign * found.high) == 1
+        width = found.high - found.low
+        plain = distance_of_sample(np.full(n, float(sign)), 200)
+        assert width < 0.1 + 1.5 * (plain.high - plain.low)
+
+
+def test_two_ways_to_the_size_of_weighted_draws_agree():
+    X, y = make_preference_pool(120, random_state=8)
+    comparison = PreferenceComparison(WEIGHTED, FixedBudget(), 1, 40).fit(X, y)
+    selector = comparison.selector_
+    found = distance_of_sample(
+        y[comparison.annotated_indices_],
+        120,
+        draw_probabilities=selector.draw_probabilities_[:40],
+    )
+    expected = comparison.winning_distance()
+    for name in ("mean", "low", "high", "standard_error"):
+        assert getattr(found, name) == pytest.approx(getattr(expected, name))
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        ([0.5, 0.5], r"shape \(2,\), but there are 4"),
+        ([0.5, 0.5, 0.0, 0.1], "holds 0 for example 2"),
+        ([0.5, 0.5, -1.0, 0.1], "holds -1 for example 2"),
+        ([0.5, np.nan, 1.0, 0.1], "holds nan for example 1"),
+        (["a", 1, 1, 1], "are no numbers"),
+    ],
+)
+def test_weights_of_a_selector_of_your_own_are_checked(weights, message):
+    class Own(NormSelector):
+        def _fit_selection(self, X, k):
+            super()._fit_selection(X, k)
+            self.draw_weights_ = weights
+            return self._order[:k]
+
+    with pytest.raises(ValueError, match=message):
+        PreferenceComparison(Own(), BettingRule()).start(np.ones((4, 1)))
+
+
+@pytest.mark.parametrize(
+    ("order", "message"),
+    [([0, 0], "a place twice"), ([0, 4], "the place 4"), ([0.5], "whole numbers")],
+)
+def test_order_of_draws_is_checked(order, message):
+    with pytest.raises(ValueError, match=message):
+        Draws(order, None, None, 4)
+    for n in (0, 2.5, None):
+        with pytest.raises(ValueError, match="n_examples"):
+            Draws.uniform(n)
+
+
+def test_frozen_selectors_know_their_rows():
+    X, y = make_preference_pool(50, random_state=0)
+    frozen = FrozenEstimator(RandomSelector(random_state=0).fit(X))
+    PreferenceComparison(frozen, FixedBudget(), 1, 20).fit(X, y)
+    for rows in (X[:20], np.concatenate([X, X])):
+        with pytest.raises(ValueError, match=r"draw_weights_ has shape|order holds"):
+            PreferenceComparison(frozen, FixedBudget(), 1, 20).start(rows)
 
 
 # Known ties --------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 """What the commands answer: plain dictionaries, for machines and for the report."""
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -82,26 +82,46 @@ def decision(
     design: Design, answers: np.ndarray, confidence_level: float
 ) -> dict[str, Any]:
     """Count the answers to a selection, and say by how much, if that can be told."""
-    verdict = fixed_verdict(answers, design.n_pool, design.n_pool)
-    size = None
-    if design.is_probability_sample:
-        probabilities = design.probabilities[design.chosen]
-        if design.is_drawn:
-            order = np.argsort(design.draws[design.chosen])
-            how = {"draw_probabilities": probabilities[order]}
-            answers = answers[order]
-        else:
-            how = {"inclusion_probabilities": probabilities}
-        size = distance_of_sample(
-            answers, design.n_pool, confidence_level=confidence_level, **how
-        )
+    verdict = fixed_verdict(answers, design.n_pool, design.n_pool + design.n_ties)
+    size = _size_of_selection(design, answers, confidence_level)
+    if size is not None and design.is_drawn:
+        # One answer for both questions: the votes count rare draws like others.
+        verdict = replace(verdict, winner=int(np.sign(round(size.mean, 12))))
+    if design.is_complete:
+        verdict = replace(verdict, termination_condition="all_annotated")
     result = from_verdict(verdict, np.flatnonzero(design.chosen), size)
     result["notes"] = notes_on_verdict(
-        verdict, random_sample=True, ties_are_draws=False, selected_before=False
+        verdict,
+        rule="fixed",
+        size=size,
+        equal_chances=design.selector.startswith("random, "),
+        ties_are_draws=False,
+        selected_before=False,
     )
     if size is None:
         result["notes"].insert(0, f"By how much cannot be told: {design.refusal()}.")
     return result
+
+
+def _size_of_selection(
+    design: Design, answers: np.ndarray, confidence_level: float
+) -> WinningDistance | None:
+    n_examples = design.n_pool
+    how = {}
+    if design.is_complete:
+        pass
+    elif not design.is_probability_sample:
+        return None
+    elif design.is_drawn:
+        order = np.argsort(design.draws[design.chosen])
+        how["draw_probabilities"] = design.probabilities[design.chosen][order]
+        answers = answers[order]
+    else:
+        how["inclusion_probabilities"] = design.probabilities[design.chosen]
+    found = distance_of_sample(
+        answers, n_examples, confidence_level=confidence_level, **how
+    )
+    return found.times(n_examples / (n_examples + design.n_ties))
 
 
 def from_verdict(
@@ -115,9 +135,13 @@ def from_verdict(
         # JSON has no NaN.
         if np.isnan(size.standard_error):
             distance["standard_error"] = None
+        ends = f"{size.low:+.3f} to {size.high:+.3f}"
+        # After a stop that the answers decided, the estimate itself is too large.
         details["winning distance"] = (
-            f"{size.mean:+.3f}, {size.confidence_level:g} interval {size.low:+.3f} to "
-            f"{size.high:+.3f} ({size.method})"
+            f"{ends} ({size.confidence_level:g} confidence sequence)"
+            if size.method == "confidence sequence"
+            else f"{size.mean:+.3f}, {size.confidence_level:g} interval {ends} "
+            f"({size.method})"
         )
     return {
         "winner": name_of(verdict.winner),
@@ -136,18 +160,33 @@ def from_verdict(
 def notes_on_verdict(
     verdict: Verdict,
     *,
-    random_sample: bool,
+    rule: str | None,
+    size: WinningDistance | None,
+    equal_chances: bool,
     ties_are_draws: bool,
     selected_before: bool,
 ) -> list[str]:
     """Return what a reader should know before trusting a verdict."""
     notes = []
     counts = verdict.counts
-    if not random_sample:
+    if rule != "fixed" or not equal_chances:
+        how = "drawn with other chances" if rule == "fixed" and size else "chosen"
+        mend = "" if size else "; for a size take --selector random or weighted"
         notes.append(
             "The shares of the votes are not win rates: the examples, or their number, "
-            "were chosen to find the winner."
+            f"were {how} to find the winner{mend}."
         )
+    if size is not None and verdict.winner:
+        if size.method == "confidence sequence" and size.low <= 0 <= size.high:
+            notes.append(
+                "The verdict asks one side only, the winning distance both: it may "
+                "hold 0 although one is named."
+            )
+        elif size.method == "strata" and verdict.winner * size.mean < 0:
+            notes.append(
+                "Votes and winning distance disagree: a vote counts for its example, "
+                "the distance counts it for its whole cluster, which is less precise."
+            )
     if selected_before:
         notes.append(
             "The file has a column row, as the command select writes it: then the "
@@ -194,7 +233,9 @@ _RECOMMENDED = "plugin"
 
 def fit_recommended(judged: Judged) -> Any:
     """Return the recommended estimator, fitted."""
-    return clone(_VARIANTS[_RECOMMENDED]).fit(judged.scores, judged.labels)
+    return clone(_VARIANTS[_RECOMMENDED]).fit(
+        judged.scores, judged.labels, sample_weight=judged.weights
+    )
 
 
 def estimates(judged: Judged, confidence_level: float) -> dict[str, Any]:

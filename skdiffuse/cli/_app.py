@@ -67,6 +67,13 @@ SelectorOption = Annotated[
         "ones tell by how much one is ahead, too."
     ),
 ]
+KnownTiesOption = Annotated[
+    Literal["identical"] | None,
+    typer.Option(
+        help="identical: examples with equal outputs are ties, and are not asked for. "
+        "Default: they are asked for like others."
+    ),
+]
 ClusteringOption = Annotated[
     Literal["ward", "cosine", "kmeans"],
     typer.Option(help="How the diffuse selector clusters the differences."),
@@ -110,6 +117,7 @@ def select(
         ),
     ] = None,
     selector: SelectorOption = "diffuse",
+    known_ties: KnownTiesOption = None,
     clustering: ClusteringOption = "ward",
     representative: RepresentativeOption = "cosine",
     embedder: EmbedderOption = _embed.DEFAULT,
@@ -119,27 +127,40 @@ def select(
     """Choose the examples to judge and write them to a file, to annotate anywhere.
 
     The file has the number of each row (counted from zero), the input, both outputs,
-    an empty column `preference`, and four columns that say how the rows were chosen:
-    leave those as they are, and `decide` and `estimate` know what may be said.
+    an empty column `preference`, and six columns that say how the rows were chosen:
+    leave those and `row` as they are; by them `decide` and `estimate` know what may be
+    said.
     """
     _files.check_new(out)
     table, texts_a, texts_b = _read_pairs(file, output_a, output_b)
+    if _design.read(table) is not None:
+        raise ValueError(
+            f"{file} is itself a selection; select from the file with all examples."
+        )
     if input_column is None and "input" in table.columns:
         input_column = "input"
     inputs = None
     if input_column is not None:
         inputs = _files.as_text(_files.column(table, input_column, "--input"))
     chooser = _selectors.make(selector, budget, clustering, representative, seed)
+    asked = _not_tied(texts_a, texts_b, known_ties)
     with _terminal.progress() as stage:
         X = _selectors.vectors(selector, texts_a, texts_b, embedder, seed, stage)
-        rows = chooser.fit(X).selected_indices_.tolist()
+        places = chooser.fit(X[asked]).selected_indices_
+    rows = asked[places].tolist()
+    n_ties = len(table) - len(asked)
     chosen = {
         "row": rows,
         "input": None if inputs is None else inputs[rows],
         "output_a": [texts_a[row] for row in rows],
         "output_b": [texts_b[row] for row in rows],
         "preference": pl.Series([None] * len(rows), dtype=pl.String),
-        **_design.columns(chooser, rows, _selectors.describe(selector, chooser, seed)),
+        **_design.columns(
+            chooser,
+            places.tolist(),
+            _selectors.describe(selector, chooser, seed),
+            n_ties,
+        ),
     }
     _files.write_table(
         pl.DataFrame({k: v for k, v in chosen.items() if v is not None}), out
@@ -213,18 +234,13 @@ def compare(
     judge: Annotated[
         str | None,
         typer.Option(
-            help="Column with a cheap judge's preferences in every row, written as "
-            "those of --oracle: with random or weighted examples a good one saves "
-            "judgements, and none breaks a guarantee."
+            help="Column with a cheap judge's preferences in every row (a number in "
+            "[-1, 1], or A, B or tie; 0 for no opinion), made without a look at the "
+            "oracle: with random or weighted examples a good one saves judgements, and "
+            "none breaks a guarantee."
         ),
     ] = None,
-    known_ties: Annotated[
-        Literal["identical"] | None,
-        typer.Option(
-            help="identical: examples with equal outputs are ties, and are not asked "
-            "for. Default: they are asked for like others."
-        ),
-    ] = None,
+    known_ties: KnownTiesOption = None,
     confidence: ConfidenceOption = 0.95,
     clustering: ClusteringOption = "ward",
     representative: RepresentativeOption = "cosine",
@@ -261,13 +277,18 @@ def compare(
             "so there is nothing to compare; look at --output-a and --output-b."
         )
     _files.column(table, oracle, "--oracle")
-    everything = np.arange(len(table))
+    if _design.read(table) is not None:
+        raise ValueError(
+            f"{file} is a selection, whose other examples are not in it; count its "
+            "answers with: skdiffuse decide."
+        )
     predicted = None
+    if judge == oracle:
+        raise ValueError(f"--judge and --oracle are both {judge!r}; name two columns.")
     if judge is not None:
-        predicted = _files.preferences(table, judge, "--judge", everything)
-    tied = np.zeros(len(table), dtype=bool)
-    if known_ties is not None:
-        tied = np.array([a == b for a, b in zip(texts_a, texts_b, strict=True)])
+        predicted = _files.predictions(table, judge)
+    asked = _not_tied(texts_a, texts_b, known_ties)
+    known = ~np.isin(np.arange(len(table)), asked)
 
     def ask(rows: np.ndarray) -> np.ndarray:
         return _files.preferences(table, oracle, "--oracle", rows)
@@ -276,8 +297,10 @@ def compare(
     size = None
     with _terminal.progress() as stage:
         X = _selectors.vectors(name, texts_a, texts_b, embedder, seed, stage)
-        if budget is not None and name not in _selectors.DRAWN:
-            asked = everything[~tied]
+        drawn = name in _selectors.DRAWN or (
+            name == "diffuse" and representative == "random"
+        )
+        if budget is not None and not drawn:
             selected = asked[chooser.fit(X[asked]).selected_indices_]
             verdict = _answers.fixed_verdict(ask(selected), len(asked), len(X))
         else:
@@ -287,13 +310,15 @@ def compare(
                 stopping_rule if budget is None else FixedBudget(),
                 min_annotations=min_annotations or min(5, most),
                 max_annotations=most,
-            ).fit(X, ask, judge=predicted, known_ties=tied)
+            ).fit(X, ask, judge=predicted, known_ties=known)
             selected, verdict = comparison.annotated_indices_, comparison.verdict_
             size = _answers.size_of(comparison, confidence)
     result = _answers.from_verdict(verdict, selected, size)
     result["notes"] = _answers.notes_on_verdict(
         verdict,
-        random_sample=name == "random" and (budget is not None or rule == "fixed"),
+        rule=rule if budget is None else "fixed",
+        size=size,
+        equal_chances=name == "random",
         ties_are_draws=ties == "draw",
         selected_before="row" in table.columns,
     )
@@ -322,9 +347,14 @@ def decide(
     design = _design.read(table)
     if design is None:
         raise ValueError(
-            f"{file} has no columns {', '.join(_design.COLUMNS)}, which select writes; "
-            "count other files with compare --budget."
+            f"{file} has no columns {', '.join(_design.COLUMNS)}, which select writes "
+            "and which say how its rows were chosen; if they were lost, select anew "
+            "with the same options, and copy the answers by the column row."
         )
+    if "row" in table.columns:
+        rows = table["row"].filter(pl.Series(design.chosen))
+        if rows.n_unique() < len(rows):
+            raise ValueError("column 'row' holds a row twice; give each row once.")
     table = table.filter(pl.Series(design.chosen))
     answered = _files.column(table, preference, "--preference")
     missing = np.flatnonzero(_files.is_empty(answered)).tolist()
@@ -334,10 +364,13 @@ def decide(
             f"from zero) of {len(table)}; judge all that were chosen, since those left "
             "out may differ from the others."
         )
-    answers = _files.preferences(table, preference, "--preference")
-    _terminal.show(
-        _answers.decision(design, answers, confidence), as_json, _report.verdict
+    answers = _files.preferences(
+        table, preference, "--preference", mend="for each chosen row"
     )
+    result = _answers.decision(design, answers, confidence)
+    if "row" in table.columns:
+        result["selected"] = [int(row) for row in table["row"]]
+    _terminal.show(result, as_json, _report.verdict)
 
 
 @app.command()
@@ -511,6 +544,18 @@ def _check_confidence(confidence: float) -> None:
             f"--confidence {confidence:g} is not between 0 and 1; give, for example, "
             "0.95."
         )
+
+
+def _not_tied(
+    texts_a: list[str], texts_b: list[str], known_ties: str | None
+) -> np.ndarray:
+    """Return the rows that have to be asked for."""
+    if known_ties is None:
+        return np.arange(len(texts_a))
+    differ = [a != b for a, b in zip(texts_a, texts_b, strict=True)]
+    if not any(differ):
+        raise ValueError("both outputs are equal in every row: nothing is to be asked.")
+    return np.flatnonzero(differ)
 
 
 def _read_pairs(

@@ -10,7 +10,9 @@ from skdiffuse._validation import rows_in_words
 from skdiffuse.cli import _files
 from skdiffuse.selection._draws import sequential_weights
 
-COLUMNS = ("selector", "draw", "probability", "n_pool")
+COLUMNS = ("selector", "draw", "probability", "n_selected", "n_pool", "n_ties")
+# How the description of a selector begins.
+_NAMES = ("diffuse, ", "random, ", "weighted, ", "norm, ")
 
 
 @dataclass(frozen=True)
@@ -28,6 +30,8 @@ class Design:
         none.
     n_pool : int
         Number of rows that were chosen from.
+    n_ties : int
+        Number of rows beside them that are ties without asking.
     chosen : ndarray of bool of shape (n_rows,)
         Which rows of the file belong to the selection.
     """
@@ -36,7 +40,13 @@ class Design:
     draws: np.ndarray
     probabilities: np.ndarray
     n_pool: int
+    n_ties: int
     chosen: np.ndarray
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all rows were chosen."""
+        return bool(self.chosen.sum() == self.n_pool)
 
     @property
     def is_probability_sample(self) -> bool:
@@ -57,22 +67,25 @@ class Design:
         )
 
 
-def columns(chooser: Any, rows: list[int], description: str) -> dict[str, Any]:
-    """Return the columns that say how a fitted selector chose these rows."""
-    draws: list[int | None] = [None] * len(rows)
-    probabilities: list[float | None] = [None] * len(rows)
+def columns(chooser: Any, places: list[int], description: str, n_ties: int) -> dict:
+    """Return the columns that say how a fitted selector chose these places."""
+    n = len(places)
+    draws: list[int | None] = [None] * n
+    probabilities: list[float | None] = [None] * n
     if chooser.draw_probabilities_ is not None:
-        place = {row: t for t, row in enumerate(chooser.annotation_order().tolist())}
-        draws = [place[row] + 1 for row in rows]
+        turn = {place: t for t, place in enumerate(chooser.annotation_order().tolist())}
+        draws = [turn[place] + 1 for place in places]
         each = chooser.draw_probabilities_
-        probabilities = [float(each[place[row]]) for row in rows]
+        probabilities = [float(each[turn[place]]) for place in places]
     elif chooser.inclusion_probabilities_ is not None:
-        probabilities = chooser.inclusion_probabilities_[rows].tolist()
+        probabilities = chooser.inclusion_probabilities_[places].tolist()
     values = (
-        [description] * len(rows),
+        [description] * n,
         pl.Series(draws, dtype=pl.Int64),
         pl.Series(probabilities, dtype=pl.Float64),
-        [len(chooser.get_support())] * len(rows),
+        [n] * n,
+        [len(chooser.get_support())] * n,
+        [n_ties] * n,
     )
     return dict(zip(COLUMNS, values, strict=True))
 
@@ -85,35 +98,98 @@ def read(table: pl.DataFrame) -> Design | None:
     ValueError
         If some are missing, or disagree with each other.
     """
-    there = [name for name in COLUMNS if name in table.columns]
+    names = {name.strip().lower(): name for name in table.columns}
+    there = [name for name in COLUMNS if name in names]
     # Other files have a column of such a name too.
-    if len(there) < 2:
+    if not ("n_pool" in there or _is_ours(table, names.get("selector"))):
         return None
     if len(there) < len(COLUMNS):
-        missing = [name for name in COLUMNS if name not in table.columns]
+        missing = [name for name in COLUMNS if name not in there]
         raise ValueError(
             f"the file has the columns {', '.join(there)} of a selection, but not "
-            f"{', '.join(missing)}; keep all of them, or drop all."
+            f"{', '.join(missing)}; keep all of them."
         )
+    table = table.select(pl.col(names[name]).alias(name) for name in COLUMNS)
     chosen = ~_files.is_empty(table["selector"])
     if not chosen.any():
         raise ValueError("column 'selector' is empty in every row; drop these columns.")
-    selectors = table["selector"].filter(pl.Series(chosen)).unique().to_list()
-    sizes = _number(table, "n_pool")[chosen]
-    if len(selectors) > 1 or np.isnan(sizes).any() or len(np.unique(sizes)) > 1:
+    odd = [
+        name
+        for name in ("selector", "n_selected", "n_pool", "n_ties")
+        if table[name].filter(pl.Series(chosen)).cast(pl.String).n_unique() > 1
+    ]
+    if odd:
         raise ValueError(
-            "the columns selector and n_pool differ between rows: these are rows of "
-            "several selections; give the rows of one."
+            f"the column {odd[0]!r} differs between rows: these are rows of several "
+            "selections; give the rows of one."
         )
+    return _checked(table, chosen)
+
+
+def _checked(table: pl.DataFrame, chosen: np.ndarray) -> Design:
+    first = int(np.flatnonzero(chosen)[0])
+    draws, probabilities = (_numbers(table, name) for name in ("draw", "probability"))
+    sizes = []
+    for name in ("n_selected", "n_pool", "n_ties"):
+        value = _numbers(table, name)[first]
+        if not (value >= 0 and value == round(value) and value < 1e15):
+            raise ValueError(
+                f"column {name!r} holds {table[name][first]!r}, which is no number of "
+                "rows; write the file anew with select."
+            )
+        sizes.append(int(value))
+    n_selected, n_pool, n_ties = sizes
     design = Design(
-        str(selectors[0]),
-        _number(table, "draw"),
-        _number(table, "probability"),
-        int(sizes[0]),
-        chosen,
+        str(table["selector"][first]), draws, probabilities, n_pool, n_ties, chosen
     )
-    _check(design)
+    n = int(chosen.sum())
+    if n != n_selected or n > n_pool:
+        raise ValueError(
+            f"the file has {n} chosen rows, but {n_selected} of {n_pool} were "
+            "selected: rows are missing or twice; give all of them, also those without "
+            "an answer."
+        )
+    _check_probabilities(design)
     return design
+
+
+def _check_probabilities(design: Design) -> None:
+    for name, values in (
+        ("draw", design.draws),
+        ("probability", design.probabilities),
+    ):
+        empty = np.isnan(values[design.chosen])
+        if empty.any() and not empty.all():
+            rows = np.flatnonzero(design.chosen)[empty].tolist()
+            raise ValueError(
+                f"column {name!r} is empty in {rows_in_words(rows)} (counted from "
+                "zero), but not in the others; write the file anew with select."
+            )
+    draws, chances = (
+        values[design.chosen] for values in (design.draws, design.probabilities)
+    )
+    if not design.is_probability_sample:
+        drawn = design.selector.startswith(("random, ", "weighted, "))
+        if drawn or design.is_drawn:
+            raise ValueError(
+                "column 'probability' is empty, although the rows were drawn by "
+                f"{design.selector}; write the file anew with select."
+            )
+        return
+    if not ((chances > 0) & (chances <= 1)).all():
+        raise ValueError("column 'probability' holds a number outside (0, 1].")
+    if design.is_drawn:
+        if not np.array_equal(np.sort(draws), np.arange(1, len(draws) + 1)):
+            raise ValueError(
+                "column 'draw' does not hold 1, 2, 3 and so on, each once; write the "
+                "file anew with select."
+            )
+        return
+    if not np.isclose((1 / chances).sum(), design.n_pool, rtol=1e-6):
+        raise ValueError(
+            "column 'probability' does not add up to the rows that were selected from; "
+            "write the file anew with select."
+        )
 
 
 def weights(design: Design) -> np.ndarray | None:
@@ -132,30 +208,30 @@ def weights(design: Design) -> np.ndarray | None:
     return each
 
 
-def _number(table: pl.DataFrame, name: str) -> np.ndarray:
-    return _files.numbers(table, name, f"of a selection ({name})", optional=True)
+def _is_ours(table: pl.DataFrame, name: str | None) -> bool:
+    """Tell whether a column of selectors is one that select wrote."""
+    if name is None or table[name].dtype != pl.String:
+        return False
+    return any(value.startswith(_NAMES) for value in table[name].drop_nulls())
 
 
-def _check(design: Design) -> None:
-    probabilities = design.probabilities[design.chosen]
-    some = ~np.isnan(probabilities)
-    if some.any() and not some.all():
-        rows = np.flatnonzero(design.chosen)[~some].tolist()
+def _numbers(table: pl.DataFrame, name: str) -> np.ndarray:
+    """Return a column of numbers, NaN where it is empty."""
+    series = table[name]
+    empty = _files.is_empty(series)
+    # To Python a number may have an underscore.
+    values = (
+        series.cast(pl.String)
+        .str.strip_chars()
+        .cast(pl.Float64, strict=False)
+        .to_numpy()
+        .astype(np.float64)
+    )
+    bad = np.flatnonzero(~empty & ~np.isfinite(values))
+    if len(bad):
         raise ValueError(
-            f"column 'probability' is empty in {rows_in_words(rows)} (counted from "
-            "zero), but not in the others; write the file anew with select."
+            f"column {name!r} holds {series[int(bad[0])]!r} in "
+            f"{rows_in_words(bad.tolist())} (counted from zero) instead of a number, "
+            "as select wrote it; write the file anew with select."
         )
-    if some.all() and not ((probabilities > 0) & (probabilities <= 1)).all():
-        raise ValueError("column 'probability' holds a number outside (0, 1].")
-    if design.chosen.sum() > design.n_pool:
-        raise ValueError(
-            f"the file has {design.chosen.sum()} chosen rows, more than the "
-            f"{design.n_pool} that n_pool says they were chosen from."
-        )
-    if design.is_probability_sample and design.is_drawn:
-        places = np.sort(design.draws[design.chosen])
-        if not np.array_equal(places, np.arange(1, len(places) + 1)):
-            raise ValueError(
-                "column 'draw' does not hold 1, 2, 3 and so on, each once: rows of "
-                "the selection are missing or twice in the file; give all of them."
-            )
+    return np.where(empty, np.nan, values)

@@ -155,7 +155,12 @@ def has_preferences(table: pl.DataFrame, name: str) -> bool:
 
 
 def preferences(
-    table: pl.DataFrame, name: str, option: str, rows: np.ndarray | None = None
+    table: pl.DataFrame,
+    name: str,
+    option: str,
+    rows: np.ndarray | None = None,
+    *,
+    mend: str = "or delete the row",
 ) -> np.ndarray:
     """Ask the oracle column for the preferences of some rows, and read no other."""
     rows = np.arange(len(table)) if rows is None else rows
@@ -180,7 +185,20 @@ def preferences(
         raise ValueError(
             f"column {name!r} holds {what} in {rows_in_words(rows[bad].tolist())} "
             "(counted from zero), chosen to be judged; write A, B or tie, or a number "
-            "in [-1, 1] that is positive where A is better, or delete the row."
+            f"in [-1, 1] that is positive where A is better, {mend}."
+        )
+    return values
+
+
+def predictions(table: pl.DataFrame, name: str) -> np.ndarray:
+    """Return the preferences that a judge predicts: one in every row."""
+    values = numbers(table, name, "--judge")
+    outside = np.flatnonzero(np.abs(values) > 1)
+    if len(outside):
+        raise ValueError(
+            f"column {name!r} holds {values[outside[0]]:g} in "
+            f"{rows_in_words(outside.tolist())} (counted from zero); a judge's "
+            "preferences are in [-1, 1]: divide them by the largest possible size."
         )
     return values
 

@@ -73,6 +73,7 @@ class Reader:
                 f"no input has a label {self.label!r} in both files; label the same "
                 "rows of both."
             )
+        _check_same_design(a, b)
         scores = [self._scores(table) for table in (a, b)]
         # Both judges of an input, since one may be worth more than the other.
         differences = dict(zip(self.judges, (scores[0] - scores[1]).T, strict=True))
@@ -170,6 +171,15 @@ class Reader:
         else:
             return None
         return (low - high, high - low)
+
+
+def _check_same_design(a: pl.DataFrame, b: pl.DataFrame) -> None:
+    first, second = _design.read(a), _design.read(b)
+    if second is not None and (first is None or first.selector != second.selector):
+        raise ValueError(
+            f"the second file was selected by {second.selector}, the first was not; "
+            "select the same rows of both."
+        )
 
 
 def _names(table: pl.DataFrame, name: str, option: str) -> pl.Series:

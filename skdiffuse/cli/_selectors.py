@@ -44,7 +44,7 @@ def describe(name: str, chooser: Any, seed: int) -> str:
     if name == "random":
         return f"random, seed {seed}"
     if name == "norm":
-        return "norm"
+        return "norm, the longest"
     if name == "weighted":
         how = f"power {chooser.power:g}, floor {chooser.floor:g}"
         return f"weighted, {how}, seed {seed}"

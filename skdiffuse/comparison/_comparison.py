@@ -453,18 +453,14 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
                 )
         order = header["order"]
         n = min(self.max_annotations, len(fresh._rows))
-        fresh._extended = bool(header.get("extended", False))
+        # Older files do not say.
+        fresh._extended = bool(header.get("extended", True))
+        fresh._reordered = fresh._order_of(len(order)) != order
         if n > len(order):
-            longer = fresh._order_of(n)
-            if longer[: len(order)] != order:
-                raise ValueError(
-                    f"max_annotations={self.max_annotations} is more than the "
-                    f"{len(order)} rows that {path} orders, and the selector would go "
-                    "on otherwise; give it the random_state of then, or the old "
-                    "max_annotations."
-                )
-            fresh._extended |= all(row in answers for row in order)
-            order = longer
+            if fresh._reordered:
+                raise ValueError(_cannot_go_on(self.max_annotations, len(order)))
+            order = fresh._order_of(n)
+            fresh._extended |= len(answers) > 0
         return self._become(fresh._begin(order, answers))
 
     @property
@@ -544,7 +540,7 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
                     "selector=RandomSelector(), or leave judge out."
                 )
         fresh._n_examples = len(X)
-        fresh._extended = False
+        fresh._extended = fresh._reordered = False
         fresh._fingerprint = fingerprint(X)
         fresh._setting = {
             "selector": plain(selector),
@@ -555,8 +551,11 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
 
     def _order_of(self, n: int) -> list[int]:
         """Return the first rows to ask for."""
-        places = self.selector_.annotation_order(min(n, len(self._rows)))
-        return self._rows[places].tolist()
+        n = min(n, len(self._rows))
+        places = np.asarray(self.selector_.annotation_order(n))
+        # A selector that was fitted elsewhere may know other rows.
+        checked = Draws(places, None, None, len(self._rows)).order
+        return self._rows[checked].tolist()
 
     def _begin(self, order: list[int], answers: dict[int, float]) -> Self:
         self._order = order
@@ -590,6 +589,8 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
             )
         n = min(self.max_annotations, len(self._rows))
         if self.termination_condition_ == "max_annotations" and n > len(self._order):
+            if self._reordered:
+                raise ValueError(_cannot_go_on(self.max_annotations, len(self._order)))
             self._extended = True
             self._begin(self._order_of(n), self._answers)
 
@@ -674,3 +675,11 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
+
+
+def _cannot_go_on(n: int, n_ordered: int) -> str:
+    return (
+        f"max_annotations={n} is more than the {n_ordered} rows that were ordered, and "
+        "the selector would go on otherwise now; give it the random_state of then, or "
+        "the old max_annotations."
+    )

@@ -7,7 +7,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from skdiffuse._validation import check_level
+from skdiffuse._validation import check_finite_rows, check_level
 from skdiffuse.comparison._betting import surviving
 from skdiffuse.comparison._draws import Estimates, combined, estimates_of_draws
 from skdiffuse.ppi._intervals import t_interval, wilson_interval
@@ -115,15 +115,10 @@ def distance_of_sample(
     >>> distance_of_sample([1, 0, 1, -1, 1, 0, 1, 1], 200)
     <WinningDistance: +0.500, 0.95 interval -0.101 to +0.834 (fixed sample)>
     """
-    values = np.asarray(preferences, dtype=np.float64)
-    n = len(values) if values.ndim == 1 else 0
-    if n == 0 or not np.isfinite(values).all():
-        raise ValueError(
-            f"preferences has shape {values.shape}, or a number that is not finite; "
-            "give one finite number a judged example."
-        )
+    values = _numbers(preferences, "preferences")
+    n = len(values)
     check_level(confidence_level, "distance_of_sample")
-    if not isinstance(n_examples, Integral) or n_examples < n:
+    if not isinstance(n_examples, Integral) or not n <= n_examples < 1e15:
         raise ValueError(
             f"n_examples={n_examples!r}, but there are {n} preferences; give the "
             "number of all examples that they were drawn from."
@@ -135,6 +130,12 @@ def distance_of_sample(
                 "designs; give one of them."
             )
         chances = _checked(inclusion_probabilities, n, "inclusion_probabilities")
+        total = float((1 / chances).sum())
+        if not math.isclose(total, n_examples, rel_tol=1e-6):
+            raise ValueError(
+                f"inclusion_probabilities stand for {total:.6g} examples, not for "
+                f"n_examples={n_examples}; give those of one random example a cluster."
+            )
         return of_strata(values, 1 / chances, confidence_level)
     if n == n_examples:
         return exact(values, confidence_level)
@@ -178,6 +179,8 @@ def of_strata(
     all examples together.
     """
     n, shares = len(preferences), sizes / sizes.sum()
+    if (sizes <= 1).all():
+        return exact(preferences, confidence_level)
     mean = float(shares @ preferences)
     factor = float(shares**2 @ (1 - 1 / sizes))
     squares = n * float(shares @ (preferences - mean) ** 2)
@@ -205,9 +208,22 @@ def at_any_time(
     return WinningDistance(mean, low, high, math.nan, "confidence sequence", level)
 
 
+def _numbers(values: Any, name: str) -> np.ndarray:
+    try:
+        numbers = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{name} is no array of numbers ({error}).") from error
+    if numbers.ndim != 1 or len(numbers) == 0:
+        raise ValueError(
+            f"{name} has shape {numbers.shape}; give one number a judged example."
+        )
+    check_finite_rows(numbers, name, "give one finite number a judged example")
+    return numbers
+
+
 def _checked(probabilities: Any, n: int, name: str) -> np.ndarray:
-    chances = np.asarray(probabilities, dtype=np.float64)
-    if chances.shape != (n,) or not ((chances > 0) & (chances <= 1)).all():
+    chances = _numbers(probabilities, name)
+    if len(chances) != n or not ((chances > 0) & (chances <= 1)).all():
         raise ValueError(
             f"{name} must be {n} numbers in (0, 1], one for each preference."
         )

@@ -30,6 +30,7 @@ class SizeMixin:
     _draws: Draws
     _extended: bool
     _known_ties: np.ndarray
+    _reordered: bool
     _n_examples: int
     _rows: np.ndarray
     _weights: np.ndarray | None
@@ -115,7 +116,9 @@ class SizeMixin:
         Returns
         -------
         ndarray of shape (n_examples,)
-            NaN where a row was not judged, 0 for known ties.
+            NaN where a row was not judged, 0 for known ties. Preferences are between
+            -1 and 1 even where none of them is -1 by chance: pass
+            ``label_range=(-1, 1)`` to `confidence_interval`.
 
         Warns
         -----
@@ -175,13 +178,20 @@ class SizeMixin:
     def _fixed_sample(self) -> bool:
         """Whether the number of annotations was fixed before the first of them."""
         return (
-            isinstance(self.stopping_rule_, FixedBudget)
+            type(self.stopping_rule_) is FixedBudget
             and self.termination_condition_ == "max_annotations"
             and not self._extended
         )
 
     def _stratum_sizes(self) -> np.ndarray:
         """Return the size of the stratum that each annotation stands for."""
+        if self.n_annotations_ == 0:
+            raise ValueError("no preference counts yet; tell some.")
+        if self._reordered:
+            raise ValueError(
+                "the selector makes other clusters now than those of the saved order; "
+                "give it the random_state of then."
+            )
         strata = getattr(self.selector_, "strata", lambda n: None)(self.n_annotations_)
         if strata is None:
             raise ValueError(
@@ -192,7 +202,8 @@ class SizeMixin:
         if not self._fixed_sample:
             raise ValueError(
                 "one random example of each cluster gives a size for a number of "
-                "examples that is fixed before: use stopping_rule=FixedBudget(), or "
-                "selector=RandomSelector() to look at any time."
+                "examples that is fixed before and never raised: use "
+                "stopping_rule=FixedBudget(), or selector=RandomSelector() to look at "
+                "any time."
             )
         return np.bincount(strata)[strata[self._draws.order[: self.n_annotations_]]]

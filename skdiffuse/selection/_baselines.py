@@ -111,7 +111,7 @@ class NormSelector(_OrderedSelector):
         power, from 0 on.
     floor : float, default=0.5
         With ``probability=True``: the share of the first draw that all rows have alike,
-        in (0, 1], so that short ones too are drawn. A small one makes the answers to
+        in [1e-6, 1], so that short ones too are drawn. A small one makes the answers to
         short rows count for many, which costs more judgements than it saves where
         short rows are not all ties.
     random_state : int, RandomState instance or None, default=None
@@ -184,7 +184,7 @@ class NormSelector(_OrderedSelector):
         **BaseSelector._parameter_constraints,
         "probability": ["boolean"],
         "power": [Interval(Real, 0, None, closed="left")],
-        "floor": [Interval(Real, 0, 1, closed="right")],
+        "floor": [Interval(Real, 1e-6, 1, closed="both")],
         "random_state": ["random_state"],
     }
 
