@@ -694,8 +694,11 @@ def test_known_ties_are_left_out(selector, tmp_path):
         assert loaded.winning_distance() == found
         assert (comparison.labels()[tied] == 0).all()
         assert (comparison.sample_weight()[tied] == 1).all()
-        with pytest.raises(ValueError, match="saved with judge"):
-            clone(comparison).load(path, X)
+        for other in (None, -judge):
+            with pytest.raises(ValueError, match="judge is not the one"):
+                clone(comparison).load(path, X, judge=other)
+        rounded = clone(comparison).load(path, X, judge=judge * (1 + 1e-12))
+        assert rounded.winner_ == comparison.winner_
     # All of the others judged, the distance is that of all.
     whole = comparison.set_params(max_annotations=120).fit(X, asked, known_ties=tied)
     assert whole.termination_condition_ == "all_annotated"

@@ -406,6 +406,7 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
             "n_examples": self._n_examples,
             "fingerprint": self._fingerprint,
             "order": self._order,
+            "judge": self._judge_print(),
             "known_ties": self._known_ties.tolist(),
             "extended": self._extended,
         }
@@ -451,6 +452,12 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
                     f"{path} was saved with {name}={header.get(name)}, but this "
                     f"comparison has {name}={value}; use the same, or start anew."
                 )
+        same = same_fingerprint(header.get("judge"), fresh._judge_print())
+        if not same and header.get("judge") != fresh._judge_print():
+            raise ValueError(
+                f"judge is not the one that {path} was saved with (or only one of both "
+                "has any); pass the judge of then, or start anew."
+            )
         order = header["order"]
         n = min(self.max_annotations, len(fresh._rows))
         # Older files do not say.
@@ -545,9 +552,11 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         fresh._setting = {
             "selector": plain(selector),
             "stopping_rule": plain(rule),
-            "judge": plain(fresh._judge),
         }
         return fresh
+
+    def _judge_print(self) -> dict[str, Any] | None:
+        return None if self._judge is None else fingerprint(self._judge[:, np.newaxis])
 
     def _order_of(self, n: int) -> list[int]:
         """Return the first rows to ask for."""

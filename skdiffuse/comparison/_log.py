@@ -108,6 +108,12 @@ def read_log(path: Path) -> tuple[dict[str, Any], dict[int, float]]:
         raise ValueError(f"{path} is not a saved comparison (first line: {FORMAT!r}).")
     header = lines[0]
     order = _order(path, header)
+    tied = header.get("known_ties", [])
+    if not isinstance(tied, list) or not all(
+        type(row) is int and 0 <= row < header["n_examples"] and row not in order
+        for row in tied
+    ):
+        raise ValueError(f"{path}, line 1 has known_ties that are no other rows.")
     answers: dict[int, float] = {}
     for number, line in enumerate(lines[1:], start=2):
         record: dict[str, Any] = line if isinstance(line, dict) else {}
