@@ -170,11 +170,13 @@ def notes_on_verdict(
     notes = []
     counts = verdict.counts
     if rule != "fixed" or not equal_chances:
-        how = "drawn with other chances" if rule == "fixed" and size else "chosen"
         mend = "" if size else "; for a size take --selector random or weighted"
         notes.append(
-            "The shares of the votes are not win rates: the examples, or their number, "
-            f"were {how} to find the winner{mend}."
+            "The shares of the votes are not win rates: some examples were drawn more "
+            "readily than others, which the winning distance accounts for."
+            if rule == "fixed" and size
+            else "The shares of the votes are not win rates: the examples, or their "
+            f"number, were chosen to find the winner{mend}."
         )
     if size is not None and verdict.winner:
         if size.method == "confidence sequence" and size.low <= 0 <= size.high:
