@@ -274,6 +274,124 @@ def claims_of_choosing(tables, results):
     )
 
 
+def claims_of_guarantees(tables, results):
+    """Yield the same for what a guarantee costs."""
+    promise = import_module("benchmarks.promise")
+    cells = promise.with_promises(results("promise"))
+    worst = cells.sort("over").row(-1, named=True)
+    assert worst["over"] <= 3
+    assert cells["runs"].min() >= 5000
+    yield (
+        "In {} cells the largest share of wrong names beside its promise is {:.3f} "
+        "where {} is promised",
+        len(cells),
+        worst["wrong"],
+        worst["promised"],
+    )
+    labels = results("guarantee_labels")
+
+    def row(data, arm, alpha=0.05):
+        return labels.row(by_predicate=_is(data=data, arm=arm, alpha=alpha), named=True)
+
+    def share(data, arm, alpha=0.05):
+        found = row(data, arm, alpha)
+        return [round(found[c], 2) for c in ("of_base", "low", "high")]
+
+    answers, judged = "qa_eval_nq", "random, judge"
+    yield (
+        "{} of the judgements of the same rule without it on answers judged by people "
+        "at alpha 0.05 ({} to {}) and {} at 0.2 ({} to {})",
+        *share(answers, judged),
+        *share(answers, judged, 0.2),
+    )
+    yield "and {} on short answers ({} to {})", *share("openqa_nq", judged)
+    yield (
+        "{} for summaries, {} for translations, and {} for `alpaca_eval`",
+        *(share(d, judged)[0] for d in ("realsumm", "wmt23_sxs_zhen", "alpaca_eval")),
+    )
+    yield (
+        "They need {} of the judgements of random draws on short answers ({} to {})",
+        *share("openqa_nq", "weighted"),
+    )
+    others = [
+        share(data, "weighted", alpha)[0]
+        for data in ("qa_eval_nq", "realsumm", "wmt23_sxs_zhen", "alpaca_eval")
+        for alpha in (0.05, 0.2)
+    ]
+    yield "from {} to {} of them elsewhere", min(others), max(others)
+    both = row("openqa_nq", "weighted, judge")["labels"]
+    yield (
+        "with a judge too it is {:.2f} there",
+        both / row("openqa_nq", "random")["labels"],
+    )
+    bets, heuristic = row(answers, "random"), row(answers, "heuristic, DiffUse")
+    yield (
+        "{:.0f} judgements on average for answers judged by people, and {:.2f} of the "
+        "comparisons are open at 200",
+        bets["labels"],
+        bets["open_at_200"],
+    )
+    yield (
+        "ends after {:.0f}, at 200 at the latest, with {:.2f} right, {:.2f} wrong and "
+        "{:.2f} open",
+        heuristic["labels"],
+        heuristic["success"],
+        heuristic["error"],
+        heuristic["open_at_200"],
+    )
+    summaries = [row("realsumm", arm) for arm in ("random", "heuristic, DiffUse")]
+    yield "For summaries it is {:.0f} against {:.0f}", *(r["labels"] for r in summaries)
+    cells = results("winning_distance")
+    drawn = cells.filter(cells["arm"] != "one a cluster")
+    yield (
+        "In {} cells of draws {} biases are beyond three Monte-Carlo errors (chance "
+        "gives {:.0f})",
+        len(drawn),
+        (drawn["bias_errors"].abs() > 3).sum(),
+        0.0027 * len(drawn),
+    )
+    coverage = drawn["coverage"]
+    yield (
+        "covers {:.3f} at least and {:.3f} on average, and .93 or more in {:.1f} % of "
+        "the cells",
+        coverage.min(),
+        coverage.mean(),
+        100 * (coverage >= 0.93).mean(),
+    )
+    widths = drawn.group_by("data", "budget", "arm").agg(pl_mean("of_random_width"))
+    plain = widths.filter(arm="weighted")["of_random_width"]
+    yield "Weighted draws give {:.2f} to {:.2f} of its width", plain.min(), plain.max()
+    helped = widths.filter(
+        (widths["arm"] == judged) & widths["data"].is_in([answers, "openqa_nq"])
+    )["of_random_width"]
+    yield (
+        "{:.2f} to {:.2f} with the lexical match as a judge",
+        helped.min(),
+        helped.max(),
+    )
+    useless = widths.filter(arm=judged, data="alpaca_eval")["of_random_width"]
+    yield "and a judge that does not help costs {:.1f} %", 100 * (useless.max() - 1)
+    strata = cells.filter(arm="one a cluster")
+    yield (
+        "is {:.1f} to {:.1f} times as wide (covering {:.3f} at least)",
+        strata["of_random_width"].min(),
+        strata["of_random_width"].max(),
+        strata["coverage"].min(),
+    )
+    ridge = (
+        drawn.filter(arm="random")
+        .group_by("data", "budget")
+        .agg(pl_mean("predicts"))["predicts"]
+    )
+    yield "explains {:.2f} to {:.2f} of the preferences", ridge.min(), ridge.max()
+
+
+def pl_mean(name):
+    import polars as pl
+
+    return pl.col(name).mean()
+
+
 def _is(**values):
     import polars as pl
 
@@ -282,6 +400,11 @@ def _is(**values):
 
 # What the text says of the settings, and of what papers say.
 SETTINGS = {
+    "8",
+    "50",
+    "42",
+    "95",
+    ".93",
     "75",
     "450",
     "0.05",
@@ -309,17 +432,22 @@ def test_every_number_of_the_prose_is_made_from_the_results(benchmarks):
     runs = import_module("benchmarks.runs")
 
     def read(name):
-        return runs.read(name) if name == "many_judges" else results.of_all(name)
+        single = name in ("many_judges", "promise")
+        return runs.read(name) if single else results.of_all(name)
 
     tables = all_tables(benchmarks)
     prose = " ".join(TEXT.split())
     backed = set()
-    for text, *numbers in [*claims(tables, read), *claims_of_choosing(tables, read)]:
+    for text, *numbers in [
+        *claims(tables, read),
+        *claims_of_choosing(tables, read),
+        *claims_of_guarantees(tables, read),
+    ]:
         sentence = text.format(*numbers)
         assert sentence in prose, sentence
         backed |= set(re.findall(r"\d[\d.]*\d|\d", sentence))
     findings = re.findall(r"What it says.*?(?=\n## |\Z)", TEXT, flags=re.DOTALL)
-    assert len(findings) >= 4
+    assert len(findings) >= 5
     stated = {n for part in findings for n in _numbers(part)}
     assert stated <= backed | SETTINGS, sorted(stated - backed - SETTINGS)
 

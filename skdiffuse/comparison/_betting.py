@@ -96,8 +96,7 @@ def confidence_sequence(
     """
     values = _checked(preferences, draws)
     check_level(confidence_level, "confidence_sequence")
-    estimates = Estimates(draws)
-    survivors = Survivors(1 - confidence_level)
+    estimates, survivors = Estimates(draws), Survivors(1 - confidence_level)
     ends = np.empty((len(values), 2))
     for t, value in enumerate(values.tolist()):
         estimates.add(value)
@@ -115,43 +114,43 @@ class Survivors:
     """
 
     def __init__(self, alpha: float) -> None:
-        self._limit = math.log(2 / alpha)
-        self._low, self._high = -1.0, 1.0
-        self._growth = np.zeros((len(_BETS), 2))
-        self._seen = 0
+        limit = math.log(2 / alpha)
+        # B is ahead of A by the negative, so the upper end is the lower one of that.
+        self._low, self._minus_high = _LowerEnd(limit), _LowerEnd(limit)
 
     def after(self, estimates: Estimates) -> tuple[float, float]:
         """Return the interval after all the estimates there are."""
-        bets = np.array(estimates.bets)
-        low, high = self._low, self._high
-        fresh = bets[self._seen :]
-        steps = [
-            _log_factors(fresh[:, 0], fresh[:, 1], low),
-            _log_factors(-fresh[:, 2], -fresh[:, 3], -high),
-        ]
-        paths = [
-            self._growth[:, [side]] + step.cumsum(axis=1)
-            for side, step in enumerate(steps)
-        ]
-        refuted = [_mixed(path).max(initial=-math.inf) >= self._limit for path in paths]
-        if refuted[0]:
-            low = _least(bets[:, 0], bets[:, 1], self._limit, low, high)
-        if refuted[1]:
-            high = -_least(-bets[:, 2], -bets[:, 3], self._limit, -high, -low)
-        low = min(max(low, estimates.least), high)
-        high = max(min(high, estimates.most), low)
-        for side, (value, end, moved) in enumerate(
-            (
-                (bets[:, 0], bets[:, 1], low != self._low),
-                (-bets[:, 2], -bets[:, 3], high != self._high),
-            )
-        ):
-            # The wealth against another mean has to be counted from the start.
-            mean = (low, -high)[side]
-            path = _log_factors(value, end, mean).cumsum(axis=1) if moved else None
-            self._growth[:, side] = (paths[side] if path is None else path)[:, -1]
-        self._low, self._high, self._seen = low, high, len(bets)
+        for_a, lows, for_b, highs = np.array(estimates.bets).T
+        high = -self._minus_high.value
+        low = self._low.after(for_a, lows, estimates.least, high)
+        high = -self._minus_high.after(-for_b, -highs, -estimates.most, -low)
         return low, high
+
+
+class _LowerEnd:
+    """The least mean against which bets that it is exceeded have never won."""
+
+    def __init__(self, limit: float) -> None:
+        self.value = -1.0
+        self._limit = limit
+        self._growth = np.zeros(len(_BETS))
+        self._seen = 0
+
+    def after(
+        self, values: np.ndarray, lows: np.ndarray, least: float, stop: float
+    ) -> float:
+        """Return it after all these estimates, in [least, stop]."""
+        fresh = _log_factors(values[self._seen :], lows[self._seen :], self.value)
+        path = self._growth[:, np.newaxis] + fresh.cumsum(axis=1)
+        end = self.value
+        if _mixed(path).max() >= self._limit:
+            end = _least(values, lows, self._limit, end, stop)
+        end = min(max(end, least), stop)
+        if end != self.value:
+            # The wealth against another mean has to be counted from the start.
+            path = _log_factors(values, lows, end).cumsum(axis=1)
+        self.value, self._growth, self._seen = end, path[:, -1], len(values)
+        return end
 
 
 def surviving(estimates: Estimates, alpha: float) -> tuple[float, float]:
