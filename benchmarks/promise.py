@@ -1,6 +1,6 @@
 """Whether the betting rule names the worse one at most as often as it promises.
 
-Made pools of 40 examples in which B is ahead by a single one, or both are equal, with
+Made pools of 30 examples in which B is ahead by a single one, or both are equal, with
 few ties and many, drawn with equal and with unequal chances, with judges that are good,
 useless or adverse. Run to the last example but one.
 
@@ -24,7 +24,7 @@ from skdiffuse import BettingRule, NormSelector, RandomSelector
 from skdiffuse.comparison import Draws
 
 NAME, NEEDS_DATA = "promise", False
-N_EXAMPLES = 40
+N_EXAMPLES = 30
 ALPHAS = (0.05, 0.2)
 SELECTORS = {
     "random": RandomSelector(),

@@ -344,10 +344,10 @@ def claims_of_guarantees(tables, results):
     cells = results("winning_distance")
     drawn = cells.filter(cells["arm"] != "one a cluster")
     yield (
-        "In {} cells of draws {} biases are beyond three Monte-Carlo errors (chance "
-        "gives {:.0f})",
-        len(drawn),
+        "Biases beyond three Monte-Carlo errors: {} in {} cells of draws (chance gives "
+        "{:.0f})",
         (drawn["bias_errors"].abs() > 3).sum(),
+        len(drawn),
         0.0027 * len(drawn),
     )
     coverage = drawn["coverage"]
