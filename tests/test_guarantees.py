@@ -252,7 +252,7 @@ def test_a_good_judge_saves_draws_and_a_bad_one_costs_few():
     ("judge", "ahead"), [("none", 1), ("good", 1), ("adverse", 1), ("adverse", 0)]
 )
 def test_weighted_draws_keep_the_promise(judge, ahead):
-    alpha, runs, n = 0.2, 400, 30
+    alpha, runs, n = 0.2, 300, 30
     y = np.repeat([1.0, 0.0, -1.0], [9 - ahead, 12 + ahead, 9])
     assert (len(y), y.sum()) == (n, -ahead)
     # The draws prefer what A wins.
@@ -329,7 +329,7 @@ def test_confidence_sequence_inverts_the_bets():
 def test_confidence_sequence_holds_at_all_moments(selector, judged):
     X, y = make_preference_pool(40, identical_rate=0.2, random_state=2)
     judge = np.where(np.arange(40) % 3, y, 0.0) if judged else None
-    level, runs, missed = 0.8, 200, 0
+    level, runs, missed = 0.8, 150, 0
     for seed in range(runs):
         comparison = PreferenceComparison(
             clone(selector).set_params(random_state=seed), BettingRule(1e-9), 1, 39
@@ -407,7 +407,7 @@ def test_interval_of_a_fixed_budget_covers(selector, judged, n):
     )
     rng = np.random.default_rng(0)
     judge = np.where(rng.uniform(size=200) < 0.7, y, 0.0) if judged else None
-    runs, covered, widths, errors = 300, 0, [], []
+    runs, covered, widths, errors = 200, 0, [], []
     for seed in range(runs):
         chooser = clone(selector).set_params(random_state=seed)
         found = (
