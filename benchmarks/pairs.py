@@ -99,8 +99,10 @@ class Pairs:
 
 def _predictor(data, arrays):
     values = arrays[PREDICTORS[data]].astype(np.float64)
-    # Twice the length counts alike for short and long answers.
-    return np.log1p(values) if PREDICTORS[data] == "output_chars" else values
+    if PREDICTORS[data] != "output_chars":
+        return values
+    # Twice the length counts alike for short and long answers; -1 is no answer.
+    return np.log1p(np.where(values >= 0, values, np.nan))
 
 
 def files(data):

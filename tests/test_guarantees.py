@@ -444,6 +444,15 @@ def test_strata_give_a_wide_but_honest_interval():
     assert np.mean(means) == pytest.approx(y.mean(), abs=4 * np.std(means) / 10)
 
 
+def test_duplicates_are_no_random_examples_of_their_cluster():
+    X = np.repeat(np.eye(3), 10, axis=0)
+    selector = DiffUseSelector(representative="random", random_state=0)
+    comparison = PreferenceComparison(selector, FixedBudget(), 1, 8)
+    comparison.fit(X, np.ones(30))
+    with pytest.raises(ValueError, match="8 examples are more than there are distinct"):
+        comparison.winning_distance()
+
+
 def test_what_a_comparison_may_say_of_the_size(tmp_path):
     X, y = make_preference_pool(100, winning_distance=0.5, random_state=0)
 

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 from skdiffuse._validation import check_level
 from skdiffuse.comparison import _distance
 from skdiffuse.comparison._distance import WinningDistance
-from skdiffuse.comparison._draws import Draws, Estimates
+from skdiffuse.comparison._draws import Draws, after
 from skdiffuse.comparison._rules import FixedBudget
 from skdiffuse.selection._draws import next_draw_probabilities, sequential_weights
 
@@ -102,9 +102,7 @@ class SizeMixin:
 
     def _of_draws(self, preferences: np.ndarray, level: float) -> WinningDistance:
         n_examples = len(self._rows)
-        estimates = Estimates(self._draws)
-        for preference in preferences.tolist():
-            estimates.add(preference)
+        estimates = after(None, preferences.tolist(), self._draws)
         if self._fixed_sample:
             values = np.array(estimates.values)
             return _distance.of_fixed_sample(preferences, values, n_examples, level)
@@ -193,6 +191,13 @@ class SizeMixin:
                 "give it the random_state of then."
             )
         strata = getattr(self.selector_, "strata", lambda n: None)(self.n_annotations_)
+        random = getattr(self.selector_, "inclusion_probabilities_", None) is not None
+        if strata is None and random:
+            raise ValueError(
+                f"{self.n_annotations_} examples are more than there are distinct "
+                "ones, and the duplicates followed in no random order; use "
+                "selector=RandomSelector()."
+            )
         if strata is None:
             raise ValueError(
                 f"the examples were chosen by {self.selector_!r} to find the winner, "
