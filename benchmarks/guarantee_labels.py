@@ -13,11 +13,10 @@ nothing; `--summary-only` makes the tables from the files.
 
 import numpy as np
 import polars as pl
-from joblib import Parallel, delayed, parallel_config
 
 from benchmarks import options
 from benchmarks.documents import fill
-from benchmarks.pairs import JUDGES, make
+from benchmarks.pairs import make, of_each
 from benchmarks.tables import of_all, rounded, with_ends
 from skdiffuse import (
     BettingRule,
@@ -51,14 +50,7 @@ ARMS = (
 
 def study(pairs, chosen):
     """Return labels and verdicts, a record for each pair, arm and alpha."""
-    tasks = (
-        delayed(of_pair)(number, *pair, chosen.repeats)
-        for number, pair in enumerate(pairs.judged())
-    )
-    with parallel_config("loky", n_jobs=chosen.jobs, inner_max_num_threads=1):
-        parts = Parallel(batch_size=1)(tasks)
-    judge = JUDGES[pairs.data][0]
-    return [{"judge": judge, **record} for part in parts for record in part]
+    return of_each(of_pair, pairs, chosen.repeats, chosen.jobs)
 
 
 def of_pair(number, name, X, y, predicted, repeats):

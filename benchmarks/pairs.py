@@ -4,6 +4,7 @@ import itertools
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed, parallel_config
 
 from benchmarks.tables import JUDGES, RESULTS
 
@@ -113,6 +114,18 @@ def files(data):
     if not found:
         raise SystemExit(f"no {data}, nor {', '.join(JUDGES)} .npz in it")
     return found
+
+
+def of_each(study, pairs, repeats, jobs):
+    """Return the records of ``study(number, *pair, repeats)`` for each judged pair."""
+    tasks = (
+        delayed(study)(number, *pair, repeats)
+        for number, pair in enumerate(pairs.judged())
+    )
+    with parallel_config("loky", n_jobs=jobs, inner_max_num_threads=1):
+        parts = Parallel(batch_size=1)(tasks)
+    judge = JUDGES[pairs.data][0]
+    return [{"judge": judge, **record} for part in parts for record in part]
 
 
 def make(name, chosen, study, writing):

@@ -13,14 +13,13 @@ nothing; `--summary-only` makes the tables from the files.
 
 import numpy as np
 import polars as pl
-from joblib import Parallel, delayed, parallel_config
 from scipy import stats
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import cross_val_predict
 
 from benchmarks import options
 from benchmarks.documents import fill
-from benchmarks.pairs import JUDGES, make
+from benchmarks.pairs import make, of_each
 from benchmarks.tables import of_all, rounded
 from skdiffuse import (
     DiffUseSelector,
@@ -43,14 +42,7 @@ ARMS = ("random", "random, judge", "weighted", "weighted, judge", STRATA)
 
 def study(pairs, chosen):
     """Return bias, coverage and width, a record for each pair, arm and budget."""
-    tasks = (
-        delayed(of_pair)(number, *pair, chosen.runs)
-        for number, pair in enumerate(pairs.judged())
-    )
-    with parallel_config("loky", n_jobs=chosen.jobs, inner_max_num_threads=1):
-        parts = Parallel(batch_size=1)(tasks)
-    judge = JUDGES[pairs.data][0]
-    return [{"judge": judge, **record} for part in parts for record in part]
+    return of_each(of_pair, pairs, chosen.runs, chosen.jobs)
 
 
 def of_pair(number, name, X, y, predicted, runs):

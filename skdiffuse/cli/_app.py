@@ -10,7 +10,12 @@ import polars as pl
 import typer
 
 import skdiffuse
-from skdiffuse import FixedBudget, PreferenceComparison, plan_labels
+from skdiffuse import (
+    FixedBudget,
+    PreferenceComparison,
+    identical_outputs,
+    plan_labels,
+)
 from skdiffuse._validation import rows_in_words
 from skdiffuse.cli import (
     _answers,
@@ -431,7 +436,7 @@ def estimate(
     """Estimate a mean from a few labels and a judge on every row, with intervals.
 
     The labelled rows must be a random sample of all rows. In a file that `select`
-    wrote, or with its four columns beside the labels, their weights are known.
+    wrote, or with its six columns beside the labels, their weights are known.
     """
     _check_confidence(confidence)
     if pair_by is not None and paired_with is None:
@@ -552,10 +557,10 @@ def _not_tied(
     """Return the rows that have to be asked for."""
     if known_ties is None:
         return np.arange(len(texts_a))
-    differ = [a != b for a, b in zip(texts_a, texts_b, strict=True)]
-    if not any(differ):
+    asked = np.flatnonzero(~identical_outputs(list(zip(texts_a, texts_b, strict=True))))
+    if not len(asked):
         raise ValueError("both outputs are equal in every row: nothing is to be asked.")
-    return np.flatnonzero(differ)
+    return asked
 
 
 def _read_pairs(

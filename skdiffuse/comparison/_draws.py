@@ -58,8 +58,7 @@ class Draws:
     def __post_init__(self) -> None:
         """Check and convert what was given."""
         n = self.n_examples
-        if not isinstance(n, int | np.integer) or n < 1:
-            raise ValueError(f"n_examples={n!r} is not a number of examples.")
+        _check_count(n)
         object.__setattr__(self, "order", _checked_order(self.order, n))
         if self.weights is not None:
             object.__setattr__(self, "weights", _checked_weights(self.weights, n))
@@ -69,8 +68,7 @@ class Draws:
     @classmethod
     def uniform(cls, n_examples: int) -> Self:
         """Return draws with equal chances, in the order of the rows."""
-        if not isinstance(n_examples, int | np.integer) or n_examples < 1:
-            raise ValueError(f"n_examples={n_examples!r} is not a number of examples.")
+        _check_count(n_examples)
         weights = np.full(n_examples, 1 / n_examples)
         return cls(np.arange(n_examples), weights, None, n_examples)
 
@@ -261,6 +259,11 @@ def combined(values: np.ndarray, n_examples: int) -> tuple[float, float]:
     if n == 1:
         return mean, 0.0
     return mean, float(shares @ (values - mean) ** 2) / (n - 1)
+
+
+def _check_count(n_examples: Any) -> None:
+    if not isinstance(n_examples, int | np.integer) or n_examples < 1:
+        raise ValueError(f"n_examples={n_examples!r} is not a number of examples.")
 
 
 def _checked_order(order: Any, n_examples: int) -> np.ndarray:
