@@ -3,8 +3,10 @@
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from skdiffuse.cli import _answers, _embed, _selectors
+from skdiffuse.cli._pairs import Pairs
 from skdiffuse.datasets import load_digit_captions
 from skdiffuse.metrics import winner
 
@@ -14,8 +16,7 @@ def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[st
     captions = load_digit_captions()
     X = _selectors.vectors(
         "diffuse",
-        list(captions.text_a),
-        list(captions.text_b),
+        Pairs(pl.DataFrame(), list(captions.text_a), list(captions.text_b), None),
         _embed.DEFAULT,
         seed,
         stage,

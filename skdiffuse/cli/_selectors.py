@@ -14,6 +14,7 @@ from skdiffuse import (
     RandomSelector,
 )
 from skdiffuse.cli import _embed
+from skdiffuse.cli._pairs import Pairs
 
 NAMES = ("diffuse", "random", "weighted", "norm")
 DRAWN = ("random", "weighted")
@@ -80,17 +81,16 @@ def _given(**options: Any) -> dict[str, Any]:
 
 def vectors(
     selector: str,
-    texts_a: list[str],
-    texts_b: list[str],
+    pairs: Pairs,
     embedder: str,
     seed: int,
     stage: Stage,
 ) -> np.ndarray:
     """Return the difference vectors; a random order needs none."""
     if selector == "random":
-        return np.zeros((len(texts_a), 1))
-    advance = stage(f"Embedding {2 * len(texts_a)} outputs")
-    X = _embed.difference_vectors(texts_a, texts_b, embedder, seed, advance)
+        return np.zeros((len(pairs), 1))
+    advance = stage(f"Embedding {2 * len(pairs)} outputs")
+    X = _embed.difference_vectors(pairs.texts_a, pairs.texts_b, embedder, seed, advance)
     advance(1, 1)
     stage(f"Ordering {len(X)} differences")
     return X
