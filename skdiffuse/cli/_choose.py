@@ -12,10 +12,13 @@ from skdiffuse.cli import (
     _answers,
     _design,
     _embed,
+    _exchange,
     _files,
+    _label_studio,
     _pairs,
     _report,
     _selectors,
+    _sheet,
     _terminal,
 )
 from skdiffuse.cli._options import (
@@ -38,8 +41,21 @@ from skdiffuse.cli._options import (
 def select(
     file: FileArgument,
     out: Annotated[
-        Path, typer.Option(help=f"Where to write the chosen rows: {_files.FORMATS}.")
+        Path,
+        typer.Option(
+            help=f"Where to write the chosen rows: {_files.FORMATS}; a .json file for "
+            "Label Studio, a folder for Argilla."
+        ),
     ],
+    form: Annotated[
+        _exchange.Format | None,
+        typer.Option(
+            "--format",
+            help="The tool to annotate in. label-studio and argilla show the outputs "
+            "side by side, on sides drawn by --seed; label-studio writes the labelling "
+            "configuration, too (.xml). Default: by the ending of --out.",
+        ),
+    ] = None,
     budget: Annotated[
         int, typer.Option(min=1, help="How many examples to judge.")
     ] = 50,
@@ -59,9 +75,10 @@ def select(
     The file has the number of each row (counted from zero), the input, both outputs,
     an empty column `preference`, and six columns that say how the rows were chosen:
     leave those and `row` as they are; by them `decide` and `estimate` know what may be
-    said.
+    said. For Label Studio and Argilla the same is in the data of the tasks; the answers
+    are left, tie or right, and `decide` knows which side was whose.
     """
-    _files.check_new(out)
+    _exchange.check_new(out, form)
     pairs = _pairs.read(file, output_a, output_b, input_column)
     _pairs.refuse_selection(file, pairs, "select from the file with all examples")
     chooser = _selectors.make(selector, budget, clustering, representative, seed)
@@ -84,61 +101,86 @@ def select(
             n_ties,
         ),
     }
-    _files.write_table(
-        pl.DataFrame({k: v for k, v in chosen.items() if v is not None}), out
-    )
+    table = pl.DataFrame({k: v for k, v in chosen.items() if v is not None})
+    _exchange.write(table, out, form, seed)
     result = {
         "n_selected": len(rows),
         "n_pool": len(pairs),
         "selected": rows,
         "out": str(out),
+        "format": form or out.suffix.lower().removeprefix("."),
         "notes": _answers.notes_on_selection(len(rows), budget, len(pairs)),
     }
+    if form == "label-studio":
+        result["configuration"] = str(_label_studio.configuration_of(out))
     _terminal.show(result, as_json, _report.selection)
 
 
 def decide(
     file: Annotated[
         Path,
-        typer.Argument(metavar="FILE", help="The file that select wrote, filled in."),
+        typer.Argument(
+            metavar="FILE",
+            help="What select wrote; filled in, unless ANNOTATIONS has the answers.",
+        ),
     ],
+    annotations: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="ANNOTATIONS",
+            help=f"The answers, in any order: {_exchange.ANNOTATIONS}.",
+            show_default=False,
+        ),
+    ] = None,
     preference: Annotated[
-        str, typer.Option(help="Column with the preferences: A, B or tie, or numbers.")
+        str,
+        typer.Option(
+            help="Column with the preferences: A, B or tie, or numbers; or the name of "
+            "the choices (Label Studio) or question (Argilla)."
+        ),
     ] = "preference",
     confidence: ConfidenceOption = 0.95,
     as_json: JsonOption = False,
 ) -> None:
-    """Count the answers in a file that `select` wrote, by how its rows were chosen.
+    """Count the answers to what `select` wrote, by how its rows were chosen.
 
     Says who wins; and by how much, where the rows were chosen at random (--selector
-    random or weighted, or one random example a cluster).
+    random or weighted, or one random example a cluster). Several answers to one
+    example are averaged.
     """
     check_confidence(confidence)
-    table = _files.read_table(file)
-    design = _design.read(table)
-    if design is None:
-        raise ValueError(
-            f"{file} has no columns {', '.join(_design.COLUMNS)}, which select writes "
-            "and which say how its rows were chosen; if they were lost, select anew "
-            "with the same options, and copy the answers by the column row."
+    selection = _exchange.read(file, preference)
+    answered = None
+    if annotations is not None:
+        answered = _exchange.read(annotations, preference)
+    design = _exchange.design_of(selection, answered)
+    table = selection.table.filter(pl.Series(design.chosen))
+    if "row" in table.columns and table["row"].n_unique() < len(table):
+        raise ValueError("column 'row' holds a row twice; give each row once.")
+    notes: list[str] = []
+    if answered is None and selection.tool is None:
+        answers = _filled_in(table, preference)
+    else:
+        answers, notes = _exchange.match(
+            selection, table, answered or selection, preference
         )
+    result = _answers.decision(design, answers, confidence)
     if "row" in table.columns:
-        rows = table["row"].filter(pl.Series(design.chosen))
-        if rows.n_unique() < len(rows):
-            raise ValueError("column 'row' holds a row twice; give each row once.")
-    table = table.filter(pl.Series(design.chosen))
-    answered = _files.column(table, preference, "--preference")
-    missing = np.flatnonzero(_files.is_empty(answered)).tolist()
+        result["selected"] = [_sheet.row_number(row) for row in table["row"]]
+    result["notes"] = notes + result["notes"]
+    _terminal.show(result, as_json, _report.verdict)
+
+
+def _filled_in(table: pl.DataFrame, preference: str) -> np.ndarray:
+    """Return the answers that were written into a selection."""
+    cells = _files.column(table, preference, "--preference")
+    missing = np.flatnonzero(_files.is_empty(cells)).tolist()
     if missing:
         raise ValueError(
             f"column {preference!r} has no answer in {rows_in_words(missing)} (counted "
             f"from zero) of {len(table)}; judge all that were chosen, since those left "
             "out may differ from the others."
         )
-    answers = _files.preferences(
+    return _files.preferences(
         table, preference, "--preference", mend="for each chosen row"
     )
-    result = _answers.decision(design, answers, confidence)
-    if "row" in table.columns:
-        result["selected"] = [int(row) for row in table["row"]]
-    _terminal.show(result, as_json, _report.verdict)

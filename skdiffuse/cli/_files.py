@@ -54,6 +54,11 @@ def check_new(path: Path) -> None:
     """Raise a ValueError if a table cannot be written to `path`, or would be lost."""
     if path.suffix.lower() not in _WRITERS:
         raise ValueError(f"{path} has an unknown ending; give {FORMATS}.")
+    check_absent(path)
+
+
+def check_absent(path: Path) -> None:
+    """Raise a ValueError if something is at `path`, or no folder to hold it."""
     if path.exists():
         raise ValueError(
             f"{path} exists and may hold annotations; move it or give another --out."
@@ -65,8 +70,23 @@ def check_new(path: Path) -> None:
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table in the format of the file's ending; never over a file."""
     check_new(path)
-    with path.open("xb") as file:
-        _WRITERS[path.suffix.lower()](table, file)
+    content = io.BytesIO()
+    _WRITERS[path.suffix.lower()](table, content)
+    write_new({path: content.getvalue()})
+
+
+def write_new(contents: dict[Path, bytes]) -> None:
+    """Write files that are not there yet: all of them, or none."""
+    written = []
+    try:
+        for path, content in contents.items():
+            with path.open("xb") as file:
+                written.append(path)
+                file.write(content)
+    except BaseException:
+        for path in written:
+            path.unlink()
+        raise
 
 
 def column(table: pl.DataFrame, name: str, option: str) -> pl.Series:
@@ -172,12 +192,7 @@ def preferences(
         )
     if series.dtype not in (pl.String, pl.Null) and not series.dtype.is_numeric():
         raise ValueError(f"column {name!r} holds {series.dtype}; write A, B or tie.")
-    values = np.array(
-        [
-            np.nan if str(value).strip().lower() in _BOOLEANS else _number(str(value))
-            for value in series.to_list()
-        ]
-    )
+    values = np.array([preference(value) for value in series.to_list()])
     bad = np.flatnonzero(~(np.abs(values) <= 1))
     if len(bad):
         empty = is_empty(series)
@@ -188,6 +203,12 @@ def preferences(
             f"in [-1, 1] that is positive where A is better, {mend}."
         )
     return values
+
+
+def preference(cell: object) -> float:
+    """Read A, B, tie or a number; anything else is NaN."""
+    text = str(cell)
+    return np.nan if text.strip().lower() in _BOOLEANS else _number(text)
 
 
 def predictions(table: pl.DataFrame, name: str) -> np.ndarray:

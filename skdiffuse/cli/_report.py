@@ -27,15 +27,36 @@ def verdict(console: Console, result: dict[str, Any]) -> None:
 
 
 def selection(console: Console, result: dict[str, Any]) -> None:
-    """Print how many rows were written, and where."""
+    """Print how many rows were written, where, and what to do next."""
     console.print(
         Text(
             f"{result['n_selected']} of {result['n_pool']} examples written to "
-            f"{result['out']}: fill in the column preference with A, B or tie, then "
-            f"run: skdiffuse decide {result['out']}"
+            f"{result['out']}: {_next(result)}"
         )
     )
     _notes(console, result)
+
+
+def _next(result: dict[str, Any]) -> str:
+    """Say how to get from a selection to its verdict."""
+    out = result["out"]
+    if result["format"] == "label-studio":
+        return (
+            f"paste {result['configuration']} into Settings > Labeling Interface > "
+            f"Code of a project of Label Studio and import {out}; when all are judged, "
+            f"export as JSON and run: skdiffuse decide {out} EXPORT.json"
+        )
+    if result["format"] == "argilla":
+        return (
+            f"in Python, argilla.Dataset.from_disk({out!r}, workspace=...) puts them "
+            "on your server; when all are judged, dataset.to_disk('ANSWERS') writes "
+            "them into that empty folder; then run: skdiffuse decide "
+            f"{out} ANSWERS"
+        )
+    return (
+        "fill in the column preference with A, B or tie, then run: skdiffuse decide "
+        f"{out}"
+    )
 
 
 def estimates(console: Console, result: dict[str, Any]) -> None:

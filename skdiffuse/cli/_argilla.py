@@ -1,0 +1,195 @@
+"""Argilla: a dataset on disk, out and in."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from skdiffuse.cli import _files
+from skdiffuse.cli._sheet import (
+    CARRIED,
+    LEFT,
+    QUESTION,
+    RIGHT,
+    TIE,
+    Answer,
+    Sheet,
+    blinded,
+    carried,
+    check_rows,
+    read_json,
+)
+
+TOOL = "Argilla"
+RECORDS = "records.json"
+_HIDDEN = ".argilla"
+_GUIDELINES = (
+    "Read both outputs, and say which is better. Take tie only if neither is. Which "
+    "generator stands on which side was drawn for each record."
+)
+_DISTRIBUTION = {"strategy": "overlap", "min_submitted": 1}
+
+
+def check_new(path: Path) -> None:
+    """Raise a ValueError if the dataset cannot be written to `path`."""
+    if path.suffix.lower() in (".csv", ".jsonl", ".ndjson", ".parquet", ".json"):
+        raise ValueError(
+            f"--format argilla writes a folder, and {path} has the ending of a file; "
+            f"give --out {path.with_suffix('')}."
+        )
+    _files.check_absent(path)
+
+
+def write(table: pl.DataFrame, path: Path, seed: int) -> None:
+    """Write a dataset as Argilla keeps it on disk; never over a folder."""
+    check_new(path)
+    examples = blinded(table, seed)
+    path.mkdir()
+    try:
+        (path / _HIDDEN).mkdir()
+        contents = {
+            path / _HIDDEN / "dataset.json": _dataset(path),
+            path / _HIDDEN / "settings.json": _settings(examples[0]),
+            path / RECORDS: [_record(example) for example in examples],
+        }
+        # ASCII, since Argilla reads it in the encoding of its machine.
+        _files.write_new(
+            {one: json.dumps(content).encode() for one, content in contents.items()}
+        )
+    except BaseException:
+        shutil.rmtree(path)
+        raise
+
+
+def is_record(item: dict[str, Any]) -> bool:
+    """Tell whether this is a record of a dataset."""
+    return isinstance(item.get("fields"), dict) and "metadata" in item
+
+
+def read_folder(path: Path, question: str) -> Sheet:
+    """Read a dataset from its folder."""
+    records = path / RECORDS
+    if not records.is_file():
+        raise ValueError(
+            f"the folder {path} has no {RECORDS}, so it holds no dataset of Argilla "
+            "with its records; give the folder that select or to_disk wrote."
+        )
+    items = read_json(records)
+    if not all(is_record(item) for item in items):
+        raise ValueError(f"{records} holds no records of Argilla; export it anew.")
+    return read_records(path, items, question)
+
+
+def read_records(path: Path, records: list[dict[str, Any]], question: str) -> Sheet:
+    """Read records, with the responses of all users."""
+    metadata = [
+        record["metadata"] if isinstance(record.get("metadata"), dict) else {}
+        for record in records
+    ]
+    check_rows(path, [each.get("row") for each in metadata], "record (metadata)")
+    answers = []
+    names: dict[str, None] = {}
+    unsure = 0
+    for record, each in zip(records, metadata, strict=True):
+        responses = record.get("responses")
+        responses = responses if isinstance(responses, dict) else {}
+        names.update(dict.fromkeys(responses))
+        given = responses.get(question) or []
+        each_answer = [
+            Answer(
+                each["row"], one.get("value"), each.get("left"), _skipped(one, record)
+            )
+            for one in given
+        ]
+        answers += each_answer
+        unsure += len(given) > 1 and not any(
+            answer.skipped or "status" in one
+            for answer, one in zip(each_answer, given, strict=True)
+        )
+    if names and question not in names:
+        raise ValueError(
+            f"{path} has no answers to {question!r}, but to {', '.join(names)}: name "
+            "one of them with --preference."
+        )
+    notes = []
+    if unsure:
+        notes.append(
+            f"{unsure} completed records have several responses, and Argilla does not "
+            "write which are drafts or discarded: all were counted."
+        )
+    return Sheet(path, TOOL, carried(metadata), answers, notes)
+
+
+def _skipped(response: dict[str, Any], record: dict[str, Any]) -> str | None:
+    """Say why a response does not count; None if it does."""
+    if "status" in response:
+        status = response["status"]
+        return None if status in (None, "submitted") else str(status)
+    # What to_json leaves out; a record with a submitted response is completed.
+    if record.get("status") == "pending":
+        return "draft or discarded, in a pending record"
+    return None
+
+
+def _dataset(path: Path) -> dict[str, Any]:
+    """Return the model of the dataset, named like its folder."""
+    name = re.sub(r"[^A-Za-z0-9_-]+", "-", path.name).strip("-_")
+    return {
+        "name": name or "selection",
+        "status": "draft",
+        "guidelines": _GUIDELINES,
+        "allow_extra_metadata": True,
+        "distribution": _DISTRIBUTION,
+    }
+
+
+def _settings(example: dict[str, Any]) -> dict[str, Any]:
+    """Return what an annotator sees; the metadata are for `decide` alone."""
+    labels = (LEFT, "Left"), (TIE, "Tie"), (RIGHT, "Right")
+    shown = ("input", "Input"), ("left_output", "Left"), ("right_output", "Right")
+    return {
+        "guidelines": _GUIDELINES,
+        "fields": [
+            {
+                "name": name,
+                "title": title,
+                "required": name != "input",
+                "settings": {"type": "text", "use_markdown": False},
+            }
+            for name, title in shown
+            if name in example
+        ],
+        "questions": [
+            {
+                "name": "preference",
+                "title": QUESTION,
+                "required": True,
+                "settings": {
+                    "type": "label_selection",
+                    "options": [{"value": v, "text": text} for v, text in labels],
+                },
+            }
+        ],
+        "vectors": [],
+        "metadata": [],
+        "allow_extra_metadata": True,
+        "distribution": _DISTRIBUTION,
+    }
+
+
+def _record(example: dict[str, Any]) -> dict[str, Any]:
+    """Return a record; what is missing is left out, as Argilla wants it."""
+    there = {name: value for name, value in example.items() if value is not None}
+    return {
+        "id": str(example["row"]),
+        "fields": {name: there[name] for name in there if name not in CARRIED},
+        "metadata": {name: there[name] for name in there if name in CARRIED},
+        "suggestions": {},
+        "responses": {},
+        "vectors": {},
+        "status": "pending",
+        "_server_id": None,
+    }
