@@ -3,6 +3,8 @@
 import json
 import re
 import shutil
+from collections.abc import Iterable
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,11 @@ def read_folder(path: Path, question: str) -> Sheet:
     return read_records(path, items, question)
 
 
+def is_flat(item: dict[str, Any]) -> bool:
+    """Tell whether this is a record as to_list(flatten=True) returns it."""
+    return "_server_id" in item and "fields" not in item
+
+
 def read_records(path: Path, records: list[dict[str, Any]], question: str) -> Sheet:
     """Read records, with the responses of all users."""
     metadata = [
@@ -92,46 +99,61 @@ def read_records(path: Path, records: list[dict[str, Any]], question: str) -> Sh
     check_rows(path, [each.get("row") for each in metadata], "record (metadata)")
     answers = []
     names: dict[str, None] = {}
-    unsure = 0
+    n_unsure = 0
     for record, each in zip(records, metadata, strict=True):
         responses = record.get("responses")
         responses = responses if isinstance(responses, dict) else {}
         names.update(dict.fromkeys(responses))
         given = responses.get(question) or []
-        each_answer = [
-            Answer(
-                each["row"], one.get("value"), each.get("left"), _skipped(one, record)
-            )
+        # What to_json leaves out; a record with a submitted response is completed.
+        pending = record.get("status") == "pending"
+        skipped = "draft or discarded, in a pending record" if pending else None
+        n_unsure += not pending and len(given) > 1
+        answers += [
+            Answer(each["row"], one.get("value"), each.get("left"), skipped)
             for one in given
         ]
-        answers += each_answer
-        unsure += len(given) > 1 and not any(
-            answer.skipped or "status" in one
-            for answer, one in zip(each_answer, given, strict=True)
-        )
-    if names and question not in names:
-        raise ValueError(
-            f"{path} has no answers to {question!r}, but to {', '.join(names)}: name "
-            "one of them with --preference."
-        )
+    _check_question(path, names, question)
     notes = []
-    if unsure:
+    if n_unsure:
         notes.append(
-            f"{unsure} completed records have several responses, and Argilla does not "
-            "write which are drafts or discarded: all were counted."
+            f"{n_unsure} records have several responses, and to_disk and to_json do "
+            "not write which are drafts or discarded: all were counted. Where that "
+            "matters, write dataset.records(with_responses=True).to_list(flatten=True) "
+            "to a JSON file, which says it."
         )
     return Sheet(path, TOOL, carried(metadata), answers, notes)
 
 
-def _skipped(response: dict[str, Any], record: dict[str, Any]) -> str | None:
-    """Say why a response does not count; None if it does."""
-    if "status" in response:
-        status = response["status"]
-        return None if status in (None, "submitted") else str(status)
-    # What to_json leaves out; a record with a submitted response is completed.
-    if record.get("status") == "pending":
-        return "draft or discarded, in a pending record"
-    return None
+def read_flat(path: Path, records: list[dict[str, Any]], question: str) -> Sheet:
+    """Read records whose metadata and responses stand beside their fields."""
+    check_rows(path, [record.get("row") for record in records], "record")
+    ending = ".responses"
+    names = {
+        name.removesuffix(ending): None
+        for record in records
+        for name in record
+        if name.endswith(ending)
+    }
+    _check_question(path, names, question)
+    answers = []
+    for record in records:
+        values = record.get(f"{question}{ending}") or []
+        statuses = record.get(f"{question}{ending}.status") or []
+        for value, status in zip_longest(values, statuses):
+            skipped = None if status in (None, "submitted") else str(status)
+            answers.append(Answer(record["row"], value, record.get("left"), skipped))
+    return Sheet(path, TOOL, carried(records), answers)
+
+
+def _check_question(path: Path, names: Iterable[str], question: str) -> None:
+    """Raise a ValueError if only other questions were answered."""
+    others = list(names)
+    if others and question not in others:
+        raise ValueError(
+            f"{path} has no answers to {question!r}, but to {', '.join(others)}: name "
+            "one of them with --preference."
+        )
 
 
 def _dataset(path: Path) -> dict[str, Any]:

@@ -65,6 +65,10 @@ def read(path: Path, question: str) -> Sheet:
         return _read_json(path, question)
     if not path.exists():
         raise ValueError(f"{path} does not exist; give what select wrote, or answers.")
+    if path.suffix.lower() not in (".csv", ".jsonl", ".ndjson", ".parquet"):
+        raise ValueError(
+            f"{path} has an unknown ending; give what select wrote, or {ANNOTATIONS}."
+        )
     table = _files.read_table(path)
     if _label_studio.is_flat(set(table.columns)) and "row" in table.columns:
         return _label_studio.read_flat(path, table.to_dicts(), question)
@@ -83,6 +87,8 @@ def _read_json(path: Path, question: str) -> Sheet:
         return _label_studio.read_tasks(path, items, question)
     if all(_argilla.is_record(item) for item in items):
         return _argilla.read_records(path, items, question)
+    if all(_argilla.is_flat(item) for item in items):
+        return _argilla.read_flat(path, items, question)
     if all(_label_studio.is_flat(set(item)) for item in items):
         return _label_studio.read_flat(path, items, question)
     raise ValueError(
@@ -93,25 +99,17 @@ def _read_json(path: Path, question: str) -> Sheet:
 
 def design_of(selection: Sheet, annotations: Sheet | None) -> _design.Design:
     """Return how the rows of a selection were chosen."""
-    design = _design.read(selection.table)
-    if annotations is None or annotations is selection:
-        pass
-    elif design is None and _design.read(annotations.table) is not None:
+    if annotations is not None:
+        _check_order(selection, annotations)
+    try:
+        design = _design.read(selection.table)
+    except ValueError as error:
+        if selection.tool is None:
+            raise
         raise ValueError(
-            f"{selection.path} does not say how its rows were chosen, but "
-            f"{annotations.path} does: give the file that select wrote first, and the "
-            "annotations second."
-        )
-    elif selection.is_answered and not annotations.is_answered:
-        raise ValueError(
-            f"{selection.path} holds answers and {annotations.path} none: give the "
-            "file that select wrote first, and the annotations second."
-        )
-    elif selection.is_answered:
-        raise ValueError(
-            f"{selection.path} and {annotations.path} both hold answers; give the file "
-            "that select wrote without them, or leave the annotations out."
-        )
+            f"{error} An export leaves out what nobody answered: give the file that "
+            f"select wrote first, and {selection.path} second."
+        ) from error
     if design is None:
         raise ValueError(
             f"{selection.path} has no columns {', '.join(_design.COLUMNS)}, which "
@@ -119,6 +117,30 @@ def design_of(selection: Sheet, annotations: Sheet | None) -> _design.Design:
             "select anew with the same options, and copy the answers by the column row."
         )
     return design
+
+
+def _check_order(selection: Sheet, annotations: Sheet) -> None:
+    """Raise a ValueError unless the first file is asked and the second answers."""
+    mend = "give the file that select wrote first, and the annotations second"
+    if _is_selection(annotations) and not _is_selection(selection):
+        raise ValueError(
+            f"{selection.path} does not say how its rows were chosen, but "
+            f"{annotations.path} does: {mend}."
+        )
+    if not _is_selection(selection) or not selection.is_answered:
+        return
+    if not annotations.is_answered:
+        raise ValueError(
+            f"{selection.path} holds answers and {annotations.path} none: {mend}."
+        )
+    raise ValueError(
+        f"{selection.path} and {annotations.path} both hold answers; {mend}, or leave "
+        "one of them out."
+    )
+
+
+def _is_selection(sheet: Sheet) -> bool:
+    return set(_design.COLUMNS) <= set(sheet.table.columns)
 
 
 def match(
@@ -188,8 +210,12 @@ def _by_row(
 ) -> list[tuple[int, Answer]]:
     """Return the answers with the numbers of their rows, which are all known."""
     if annotations.tool is None:
-        for name, option in (("row", "row"), (question, "--preference")):
-            _files.column(annotations.table, name, option)
+        if "row" not in annotations.table.columns:
+            raise ValueError(
+                f"{annotations.path} has no column row, by which answers are matched, "
+                f"but {', '.join(annotations.table.columns)}; give {ANNOTATIONS}."
+            )
+        _files.column(annotations.table, question, "--preference")
     known, unknown, answers = set(rows), [], []
     for answer in annotations.answers:
         row = row_number(answer.row)
@@ -255,7 +281,9 @@ def _value(annotations: Sheet, row: int, answer: Answer, left: dict[int, str]) -
         value = _files.preference(answer.choice)
         if abs(value) <= 1:
             return value
-    known = "A, B or tie" if annotations.tool is None else f"{LEFT}, {TIE} or {RIGHT}"
+    known = f"{LEFT}, {TIE} or {RIGHT}"
+    if annotations.tool is None:
+        known = "A, B, tie or a number in [-1, 1]"
     raise ValueError(
         f"{annotations.path} holds {answer.choice!r} in row {row}, which is none of "
         f"{known}; name what was asked with --preference, or mend the answer."

@@ -22,11 +22,13 @@ from skdiffuse.cli._sheet import (
 
 TOOL = "Label Studio"
 # What a flat export has beside the data of the tasks.
-_FLAT = {"annotation_id", "annotator"}
-_INPUT = '  <Text name="input" value="$input" valueType="text"/>\n'
-_CONFIGURATION = """<View>
-  <Style>.htx-richtext {{ white-space: pre-wrap; unicode-bidi: plaintext; }}</Style>
-{input}  <View style="display: grid; grid-template-columns: 1fr 1fr; gap: 2em">
+_FLAT = {"annotation_id", "annotator", "created_at", "updated_at", "lead_time"}
+_INPUT = """  <Header value="Input" size="5"/>
+  <Text name="input" value="$input" valueType="text"/>
+"""
+# Text shows tags as they are written, and the style keeps blanks and wraps long words.
+_CONFIGURATION = """<View style="white-space: pre-wrap; overflow-wrap: anywhere">
+{input}  <View style="display: grid; grid-template-columns: repeat(2, minmax(0, 1fr))">
     <View>
       <Header value="Left" size="5"/>
       <Text name="left_output" value="$left_output" valueType="text"/>
