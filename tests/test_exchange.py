@@ -51,7 +51,8 @@ def run(*arguments):
 
 def verdict(*arguments):
     code, out, err = run("decide", *arguments, "--json")
-    assert (code, err) == (0, "")
+    assert err == ""
+    assert code == 0
     return json.loads(out)
 
 
@@ -437,11 +438,7 @@ def test_every_format_gives_the_verdict_of_the_plain_file(selections, answers):
         plain = verdict(fill_in(selections["csv"], words, folder / "filled.csv"))
         said = {row: [(word, None)] for row, word in words.items()}
         for tool, files in exports(selections, folder, said).items():
-            found = verdict(*files)
-            assert sorted(found.pop("selected")) == sorted(plain["selected"]), tool
-            expected = {**plain}
-            del expected["selected"]
-            assert found == expected, tool
+            assert verdict(*files) == plain, tool
 
 
 @pytest.mark.parametrize("winner", ["A", "B"])
@@ -451,6 +448,19 @@ def test_the_winner_does_not_depend_on_the_sides(selections, tmp_path, winner):
         result = verdict(*files)
         assert result["winner"] == winner
         assert result["winning_distance"]["mean"] == (1 if winner == "A" else -1)
+
+
+@pytest.mark.parametrize("options", ["--selector norm", "--representative random"])
+def test_every_design_comes_back(pool, tmp_path, options):
+    options = (*options.split(), "--budget", 9)
+    chosen = {form: select(pool, tmp_path, form, *options)
+              for form in ("csv", "label-studio", "argilla")}  # fmt: skip
+    words = {row: WORDS[row % 3] for row in rows_of(chosen)}
+    plain = verdict(fill_in(chosen["csv"], words, tmp_path / "filled.csv"))
+    assert (plain["winning_distance"] is None) == ("norm" in options)
+    said = {row: [(word, None)] for row, word in words.items()}
+    for tool, files in exports(chosen, tmp_path, said).items():
+        assert verdict(*files) == plain, tool
 
 
 @pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])

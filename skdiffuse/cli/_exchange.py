@@ -59,18 +59,22 @@ def write(table: pl.DataFrame, path: Path, form: Format | None, seed: int) -> No
 
 def read(path: Path, question: str) -> Sheet:
     """Read a selection or answers, whatever tool the file comes from."""
-    if path.is_dir():
-        return _argilla.read_folder(path, question)
-    if path.suffix.lower() == ".json" and path.exists():
-        return _read_json(path, question)
     if not path.exists():
         raise ValueError(f"{path} does not exist; give what select wrote, or answers.")
+    if path.is_dir():
+        return _argilla.read_folder(path, question)
+    if path.suffix.lower() == ".json":
+        return _read_json(path, question)
     if path.suffix.lower() not in (".csv", ".jsonl", ".ndjson", ".parquet"):
         raise ValueError(
             f"{path} has an unknown ending; give what select wrote, or {ANNOTATIONS}."
         )
+    return _read_table(path, question)
+
+
+def _read_table(path: Path, question: str) -> Sheet:
     table = _files.read_table(path)
-    if _label_studio.is_flat(set(table.columns)) and "row" in table.columns:
+    if _label_studio.is_flat(set(table.columns)):
         return _label_studio.read_flat(path, table.to_dicts(), question)
     answers = []
     if {"row", question} <= set(table.columns):

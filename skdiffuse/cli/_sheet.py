@@ -106,12 +106,16 @@ def carried(examples: Iterable[dict[str, Any]]) -> pl.DataFrame:
     """Return the columns of a selection that a tool carried along; a row once."""
     by_row = {str(example.get("row")): example for example in examples}
     each = list(by_row.values())
+    there = {name for one in each for name in one}
+    if "selector" in there:
+        # Argilla keeps no empty cells, and some selections have nothing else here.
+        there |= {"draw", "probability"}
     # As text, like a CSV file: tools change the types of numbers.
     return pl.DataFrame(
         {
             name: pl.Series([_text(one.get(name)) for one in each], dtype=pl.String)
             for name in CARRIED
-            if any(name in one for one in each)
+            if name in there
         }
     )
 
