@@ -196,8 +196,8 @@ def notes_on_verdict(
         )
     if counts["B"] == 0 and counts["A"] and counts["tie"]:
         notes.append(
-            "No judged example is won by B. If 0 stands for B in your column, write -1 "
-            "(or B): 0 is a tie."
+            "No judged example is won by B. If 0 stands for B in your answers, write "
+            "-1 (or B): 0 is a tie."
         )
     if ties_are_draws and verdict.headline == "Inconclusive." and counts["tie"]:
         notes.append(

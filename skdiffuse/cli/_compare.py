@@ -1,5 +1,8 @@
 """The command `compare`: judge one example after the other until it is clear."""
 
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 from typing import Annotated, Literal
 
 import numpy as np
@@ -10,6 +13,7 @@ from skdiffuse.cli import (
     _answers,
     _embed,
     _files,
+    _oracle,
     _pairs,
     _report,
     _selectors,
@@ -20,6 +24,7 @@ from skdiffuse.cli._options import (
     ConfidenceOption,
     EmbedderOption,
     FileArgument,
+    InputOption,
     JsonOption,
     KnownTiesOption,
     OutputAOption,
@@ -34,12 +39,43 @@ from skdiffuse.cli._options import (
 def compare(
     file: FileArgument,
     oracle: Annotated[
-        str,
+        str | None,
         typer.Option(
             help="Column with the preferences: A, B or tie, or a number in [-1, 1] "
             "that is positive where A is better. Only the chosen rows are read."
         ),
-    ],
+    ] = None,
+    oracle_command: Annotated[
+        str | None,
+        typer.Option(
+            help="Instead of a column: a program that is started for each question, "
+            "reads it on stdin as one JSON object (row, input, output_a, output_b) and "
+            "prints the preference, or a JSON object with the key preference."
+        ),
+    ] = None,
+    swap: Annotated[
+        bool,
+        typer.Option(
+            "--swap",
+            help="Ask the program in both orders of the outputs, and take the mean: "
+            "many judges prefer what they see first.",
+        ),
+    ] = False,
+    retries: Annotated[
+        int, typer.Option(min=0, help="Ask the program again so often if it fails.")
+    ] = 2,
+    timeout: Annotated[
+        float, typer.Option(help="Seconds that the program has for a question.")
+    ] = 60,
+    cache: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the program's answers are kept, and looked up: no question is "
+            "asked twice. Take another when the program has changed, but its command "
+            "has not. Default: FILE with the ending .oracle.jsonl."
+        ),
+    ] = None,
+    input_column: InputOption = None,
     rule: Annotated[
         Literal["hypergeometric", "betting", "fixed"] | None,
         typer.Option(
@@ -104,6 +140,24 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Say which of two generators is better from a few judged examples."""
+    if (oracle is None) == (oracle_command is None):
+        raise ValueError(
+            "give --oracle with a column of preferences, or --oracle-command with a "
+            "program that prints them: one of the two."
+        )
+    of_programs = {
+        "--swap": swap,
+        "--retries": retries != 2,
+        "--timeout": timeout != 60,
+        "--cache": cache is not None,
+        "--input": input_column is not None,
+    }
+    idle = [option for option, given in of_programs.items() if given]
+    if oracle is not None and idle:
+        raise ValueError(
+            f"--oracle reads a column, and {' and '.join(idle)} is for "
+            "--oracle-command; drop one of them."
+        )
     options = {
         "--rule": rule,
         "--risk": risk,
@@ -125,34 +179,48 @@ def compare(
         )
     stopping_rule = _selectors.make_rule(rule, risk, ties, name)
     most = max_annotations or max(200, min_annotations or 0)
-    pairs = _pairs.read(file, output_a, output_b)
+    pairs = _pairs.read(file, output_a, output_b, input_column)
     table = pairs.table
     if pairs.all_equal:
         raise ValueError(
             f"columns {output_a!r} and {output_b!r} have equal outputs in every row, "
             "so there is nothing to compare; look at --output-a and --output-b."
         )
-    _files.column(table, oracle, "--oracle")
+    if oracle is not None:
+        _files.column(table, oracle, "--oracle")
     _pairs.refuse_selection(
         file,
         pairs,
         "its other examples are not in it; count its answers with: skdiffuse decide",
     )
     predicted = None
-    if judge == oracle:
-        raise ValueError(f"--judge and --oracle are both {judge!r}; name two columns.")
     if judge is not None:
+        if judge == oracle:
+            raise ValueError(
+                f"--judge and --oracle are both {judge!r}; name two columns."
+            )
         predicted = _files.predictions(table, judge)
     asked = pairs.not_tied(known_ties)
     known = ~np.isin(np.arange(len(table)), asked)
 
-    def ask(rows: np.ndarray) -> np.ndarray:
-        return _files.preferences(table, oracle, "--oracle", rows)
+    program = None
+    ask: Callable[[np.ndarray], np.ndarray]
+    if oracle is not None:
+        ask = partial(_files.preferences, table, oracle, "--oracle")
+    elif oracle_command is not None:
+        words = _oracle.split(oracle_command)
+        _oracle.check_timeout(timeout)
+        answers = _oracle.AnswerFile(cache or file.with_suffix(".oracle.jsonl"))
+        program = _oracle.CommandOracle(words, pairs, answers, swap, retries, timeout)
+        ask = program
 
     chooser = _selectors.make(name, budget or most, clustering, representative, seed)
     size = None
     with _terminal.progress() as stage:
         X = _selectors.vectors(name, pairs, embedder, seed, stage)
+        if program is not None:
+            bar = stage("Asking the program")
+            program.advance = lambda done: bar(done, budget or most)
         drawn = name in _selectors.DRAWN or (
             name == "diffuse" and representative == "random"
         )
@@ -178,4 +246,6 @@ def compare(
         ties_are_draws=ties == "draw",
         selected_before="row" in table.columns,
     )
+    if program is not None:
+        program.add_to(result)
     _terminal.show(result, as_json, _report.verdict)

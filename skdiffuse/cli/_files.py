@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import polars as pl
@@ -172,6 +172,12 @@ def has_preferences(table: pl.DataFrame, name: str) -> bool:
         return False
     words = series.drop_nulls().str.strip_chars().str.to_lowercase()
     return bool(words.is_in(sorted(_WORDS.keys() - _BOOLEANS.keys())).any())
+
+
+def preference(value: Any) -> float:
+    """Read one of the words A, B and tie, or a number; anything else is NaN."""
+    text = str(value)
+    return float("nan") if text.strip().lower() in _BOOLEANS else _number(text)
 
 
 def preferences(

@@ -22,7 +22,7 @@ def verdict(console: Console, result: dict[str, Any]) -> None:
     """Print who wins and from what."""
     _headline(console, result["headline"])
     for name, value in result["details"].items():
-        console.print(f"  {name}: {value}")
+        console.print(Text(f"  {name}: {value}"))
     _notes(console, result)
 
 
