@@ -566,14 +566,14 @@ def test_range_of_paired_labels_is_that_of_their_kind(run, tmp_path):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda b: b.head(150), "'input 150' of the first file is not in the second"),
+        (lambda b: b.head(150), "47 more of the first file are not in the second"),
         (lambda b: pl.concat([b, b.head(1)]), "a key is there once"),
         (lambda b: b.with_columns(right=pl.lit(None)), "no input has a label"),
         (lambda b: b.drop("judge"), "there is no column 'judge'"),
         (lambda b: b.drop("input"), "there is no column 'input'"),
         (
             lambda b: pl.concat([b, b.head(1).with_columns(input=pl.lit("more"))]),
-            "1 rows that the first has not",
+            "'more' of the second file is not in the first (1 of 201 rows)",
         ),
     ],
 )

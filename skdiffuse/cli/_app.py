@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 import skdiffuse
-from skdiffuse.cli import _choose, _compare, _demo, _mean, _report, _terminal
+from skdiffuse.cli import _choose, _compare, _demo, _join, _mean, _report, _terminal
 from skdiffuse.cli._options import JsonOption, SeedOption
 
 app = typer.Typer(
@@ -33,6 +33,7 @@ def demo(
 
 
 for command in (
+    _join.join,
     _choose.select,
     _compare.compare,
     _choose.decide,

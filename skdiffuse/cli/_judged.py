@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 
 from skdiffuse._validation import rows_in_words
-from skdiffuse.cli import _design, _files
+from skdiffuse.cli import _design, _files, _keys
 from skdiffuse.cli._answers import Judged
 
 
@@ -50,7 +50,7 @@ class Reader:
         """Read the differences of two files with the same columns."""
         notes = []
         if by is not None:
-            b = _matched(a, b, by)
+            b = _keys.matched(a, b, by, "--pair-by", "paired")
         elif len(a) == len(b):
             notes.append(
                 "Row by row, the two files are taken to have the same inputs; name the "
@@ -142,7 +142,7 @@ class Reader:
     def _groups(self, table: pl.DataFrame) -> np.ndarray | None:
         if self.groups is None:
             return None
-        return _names(table, self.groups, "--groups").to_numpy()
+        return _keys.names(table, self.groups, "--groups").to_numpy()
 
     def _range(self, table: pl.DataFrame, y: np.ndarray) -> tuple[float, float] | None:
         if self.label_range is not None or not _files.has_preferences(
@@ -180,40 +180,3 @@ def _check_same_design(a: pl.DataFrame, b: pl.DataFrame) -> None:
             f"the second file was selected by {second.selector}, the first was not; "
             "select the same rows of both."
         )
-
-
-def _names(table: pl.DataFrame, name: str, option: str) -> pl.Series:
-    """Return a column of names as text; each row has one."""
-    series = _files.column(table, name, option)
-    missing = np.flatnonzero(_files.is_empty(series)).tolist()
-    if missing:
-        raise ValueError(
-            f"column {name!r} ({option}) is empty in {rows_in_words(missing)} (counted "
-            "from zero); give each row a name there."
-        )
-    return _files.as_text(series)
-
-
-def _matched(a: pl.DataFrame, b: pl.DataFrame, by: str) -> pl.DataFrame:
-    """Return the rows of b in the order of a."""
-    keys = [_names(table, by, "--pair-by") for table in (a, b)]
-    for which, key in zip(("first", "second"), keys, strict=True):
-        twice = key.is_duplicated().arg_true().to_list()
-        if twice:
-            raise ValueError(
-                f"column {by!r} of the {which} file has {key[twice[0]]!r} in "
-                f"{rows_in_words(twice)} (counted from zero); a key is there once."
-            )
-    places = {key: row for row, key in enumerate(keys[1])}
-    missing = [row for row, key in enumerate(keys[0]) if key not in places]
-    if missing or len(a) != len(b):
-        row = missing[0] if missing else None
-        what = (
-            f"{keys[0][row]!r} of the first file is not in the second"
-            if row is not None
-            else f"the second file has {len(b) - len(a)} rows that the first has not"
-        )
-        raise ValueError(
-            f"the files cannot be paired by {by!r}: {what}; give both the same inputs."
-        )
-    return b[[places[key] for key in keys[0]]]

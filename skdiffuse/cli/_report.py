@@ -26,6 +26,20 @@ def verdict(console: Console, result: dict[str, Any]) -> None:
     _notes(console, result)
 
 
+def joined(console: Console, result: dict[str, Any]) -> None:
+    """Print what was written, and what can be done with it."""
+    out, columns = result["out"], ", ".join(result["columns"])
+    console.print(
+        Text(
+            f"{result['n_rows']} examples written to {out}, joined by {result['on']}: "
+            f"columns {columns}.\nTo judge by hand: skdiffuse annotate {out}\nBy a "
+            f"column or a program: skdiffuse compare {out} --oracle COLUMN (or "
+            "--oracle-command PROGRAM)"
+        )
+    )
+    _notes(console, result)
+
+
 def selection(console: Console, result: dict[str, Any]) -> None:
     """Print how many rows were written, where, and what to do next."""
     console.print(
