@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -44,8 +45,11 @@ def files(tmp_path):
 
 
 @pytest.mark.parametrize("ending", ["jsonl", "csv", "parquet"])
-def test_two_files_become_one_in_the_order_of_the_first(run, files, tmp_path, ending):
-    out = tmp_path / f"outputs.{ending}"
+def test_two_files_become_one_in_the_order_of_the_first(
+    run, files, tmp_path, monkeypatch, ending
+):
+    monkeypatch.chdir(tmp_path)
+    out = Path(f"outputs.{ending}")
     code, text, err = run("join", *files, "--out", out)
     assert (code, err) == (0, "")
     said = " ".join(text.split())

@@ -398,7 +398,7 @@ def test_several_may_add_at_once(tmp_path):
     # Each sees what the others add; of two answers to a question the first counts.
     other = AnswerFile(path)
     other.add("new", -1.0, {})
-    answers.add("new", 1.0, {})
+    assert answers.add("new", 1.0, {}) == -1
     assert answers.get("new") == other.get("new") == AnswerFile(path).get("new") == -1
     # One that died as it wrote harms no other.
     with path.open("ab") as file:

@@ -100,8 +100,11 @@ class AnswerFile:
             self._catch_up(file)
         return self._answers.get(key)
 
-    def add(self, key: str, preference: float, about: dict[str, Any]) -> None:
-        """Write an answer; it is on the disk when this returns."""
+    def add(self, key: str, preference: float, about: dict[str, Any]) -> float:
+        """Write an answer to the disk; return the one that counts.
+
+        Where several processes asked the same at once, that is the first.
+        """
         answer = {"key": key, "preference": preference, **about}
         # Half of a character is written as its escape, as JSON knows it.
         line = json.dumps(answer, ensure_ascii=False).encode(errors="backslashreplace")
@@ -110,6 +113,7 @@ class AnswerFile:
             file.write(line + b"\n")
             file.flush()
             os.fsync(file.fileno())
+        return self._answers.setdefault(key, preference)
 
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
@@ -146,7 +150,6 @@ class AnswerFile:
         number = type(preference) in (int, float) and abs(preference) <= 1
         if not isinstance(key, str) or not number:
             raise self._fault(self._n_lines)
-        # Of two processes that asked the same at once, both go on from the first.
         self._answers.setdefault(key, float(preference))
 
     def _fault(self, number: int) -> ValueError:
@@ -250,8 +253,7 @@ class CommandOracle:
         self.n_asked += 1
         if remarks:
             about = about | {"remarks": remarks}
-        self.answers.add(key, preference, about)
-        return preference
+        return self.answers.add(key, preference, about)
 
     def _ask(self, row: int, question: dict[str, Any]) -> tuple[float, dict[str, Any]]:
         """Ask until there is an answer that can be read."""
