@@ -435,7 +435,8 @@ def test_command_is_split_into_words():
         (["--oracle-command", sys.executable, "--timeout", "nan"], "--timeout nan"),
         (["--oracle-command", sys.executable, "--retries", "-1"], "--retries"),
         (["--oracle-command", sys.executable, "--cache", "no/x"], "name another file"),
-        (["--oracle-command", sys.executable, "--cache", "."], "name another file"),
+        (["--oracle-command", sys.executable, "--cache", "."], "is no plain file"),
+        (["--oracle-command", sys.executable, "--cache", os.devnull], "is no plain"),
     ],
     ids=" ".join,
 )

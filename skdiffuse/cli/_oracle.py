@@ -88,6 +88,10 @@ class AnswerFile:
     """
 
     def __init__(self, path: Path) -> None:
+        if path.exists() and not path.is_file():
+            raise ValueError(
+                f"the cache {path} is no plain file; name another file with --cache."
+            )
         self.path = path
         self._answers: dict[str, float] = {}
         self._end = 0
