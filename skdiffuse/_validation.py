@@ -224,6 +224,43 @@ def check_judge(judge: Any, n_samples: int) -> np.ndarray:
     return values
 
 
+def check_rows(rows: Any, n_samples: int, name: str) -> np.ndarray:
+    """Turn row numbers into a mask of rows.
+
+    Parameters
+    ----------
+    rows : array-like of int
+        From 0 to ``n_samples - 1``.
+    n_samples : int
+        How many rows there are.
+    name : str
+        What the argument is called.
+
+    Returns
+    -------
+    ndarray of bool of shape (n_samples,)
+
+    Raises
+    ------
+    ValueError
+        If one is no row number.
+    """
+    mask = np.zeros(n_samples, dtype=bool)
+    values = np.asarray(rows)
+    if values.size == 0:
+        return mask
+    valid = values.ndim == 1 and values.dtype.kind in "iu"
+    bad = values[(values < 0) | (values >= n_samples)] if valid else rows
+    if not valid or len(bad):
+        found = int(bad[0]) if valid else bad
+        raise ValueError(
+            f"{name} holds {found!r}; pass a list of row numbers from 0 to "
+            f"{n_samples - 1}."
+        )
+    mask[values] = True
+    return mask
+
+
 def check_groups(
     groups: Any, n_samples: int, rows: np.ndarray | None = None
 ) -> np.ndarray:

@@ -4,6 +4,7 @@ from skdiffuse.comparison._betting import confidence_sequence
 from skdiffuse.comparison._comparison import PreferenceComparison
 from skdiffuse.comparison._distance import WinningDistance, distance_of_sample
 from skdiffuse.comparison._draws import Draws
+from skdiffuse.comparison._log import read_remarks
 from skdiffuse.comparison._rules import (
     Assessment,
     BettingRule,
@@ -27,4 +28,5 @@ __all__ = [
     "WinningDistance",
     "confidence_sequence",
     "distance_of_sample",
+    "read_remarks",
 ]

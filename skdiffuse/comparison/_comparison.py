@@ -1,7 +1,7 @@
 """PreferenceComparison: judge one example after the other until it is clear."""
 
+from collections.abc import Mapping
 from numbers import Integral
-from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -14,24 +14,20 @@ from skdiffuse import metrics
 from skdiffuse._validation import check_judge, check_mask, check_vectors
 from skdiffuse.comparison._answers import as_number, as_row, listed
 from skdiffuse.comparison._draws import Draws
-from skdiffuse.comparison._log import (
-    fingerprint,
-    plain,
-    read_log,
-    same_fingerprint,
-    write_log,
-)
+from skdiffuse.comparison._log import fingerprint, plain
+from skdiffuse.comparison._outlook import likely_left
 from skdiffuse.comparison._rules import (
     Assessment,
     HypergeometricRule,
     StoppingRule,
 )
+from skdiffuse.comparison._saved import SavedMixin, cannot_go_on
 from skdiffuse.comparison._size import SizeMixin
 from skdiffuse.comparison._verdict import Verdict
 from skdiffuse.selection import DiffUseSelector
 
 
-class PreferenceComparison(SizeMixin, BaseEstimator):
+class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
     """Compare two generators by few preferences, asked one after the other.
 
     The selector orders the examples, an oracle judges them in that order, and after
@@ -62,6 +58,8 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         +1 if A is named, -1 if B is, 0 if it is inconclusive (or not decided yet).
     annotated_indices_ : ndarray of shape (n_annotations_,)
         The rows whose preferences count, in the order of annotation.
+    skipped_indices_ : ndarray of shape (n_skipped,)
+        The rows that nobody could judge, in the order in which they were skipped.
     n_annotations_ : int
         Their number.
     risk_ : float or None
@@ -140,6 +138,8 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         "max_annotations": [Interval(Integral, 1, None, closed="left")],
         "batch_size": [Interval(Integral, 1, None, closed="left")],
     }
+
+    _asked: frozenset[int]
 
     def __init__(
         self,
@@ -284,14 +284,14 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
                 f"preferences has {len(values)} answers for {len(rows)} rows; give one "
                 "a row."
             )
-        known = set(self._order)
         faults = []
         for row, value in zip(rows, values, strict=True):
             number = as_number(value)
-            if row not in known:
+            if row in self._answers:
+                state = "was skipped" if row in self._skipped else "has an answer"
+                faults.append(f"row {row} {state} already; untell it first")
+            elif row not in self._asked:
                 faults.append(f"row {row} was not asked for; tell rows of ask()")
-            elif row in self._answers:
-                faults.append(f"row {row} has an answer already; untell it first")
             elif number is None:
                 faults.append(
                     f"the preference of row {row} is {value!r}; write a finite number "
@@ -310,13 +310,55 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
             raise ValueError(f"{faults[0]}{more}. The other answers are kept.")
         return self
 
-    def untell(self, indices: Any) -> Self:
-        """Take answers back, to judge these rows again.
+    def skip(self, indices: Any) -> Self:
+        """Leave out rows that nobody can judge.
 
         Parameters
         ----------
         indices : int or array-like of shape (n,)
-            Rows with an answer.
+            Rows that were asked for.
+
+        Returns
+        -------
+        self : PreferenceComparison
+            With the verdict so far.
+
+        Raises
+        ------
+        ValueError
+            If a row was not asked for or has an answer already, or no row would be
+            left; then none is skipped.
+
+        Notes
+        -----
+        Where rows are drawn with known probabilities a skipped one counts as a tie:
+        another in its place would break the probabilities. Otherwise the next of its
+        cluster takes its place, and the comparison is about the rows that can be
+        judged. Answers to rows that thereby leave the order are kept, but do not count.
+        """
+        self._check_started()
+        rows = [as_row(row) for row in listed(indices)]
+        for row in rows:
+            if row in self._answers:
+                raise ValueError(f"row {row} has an answer already; untell it first.")
+            if row not in self._asked:
+                raise ValueError(f"row {row} was not asked for; skip rows of ask().")
+        value = 0.0 if self._is_sample else None
+        if value is not None:
+            self.stopping_rule_.check_preference(value)
+        self._recount(
+            self._answers | dict.fromkeys(rows, value),
+            self._skipped | set(rows),
+        )
+        return self
+
+    def untell(self, indices: Any) -> Self:
+        """Take answers back, or skips, to judge these rows again.
+
+        Parameters
+        ----------
+        indices : int or array-like of shape (n,)
+            Rows with an answer, or skipped.
 
         Returns
         -------
@@ -333,8 +375,37 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         without = [row for row in rows if row not in self._answers]
         if without:
             raise ValueError(f"row {without[0]} has no answer to take back.")
-        self._restart({k: v for k, v in self._answers.items() if k not in rows})
+        self._recount(
+            {k: v for k, v in self._answers.items() if k not in rows},
+            self._skipped - set(rows),
+        )
         return self
+
+    def annotations_left(self) -> int | None:
+        """Guess how many more annotations the rule will take.
+
+        Returns
+        -------
+        int or None
+            After how many more the comparison ends if the preferences so far repeat
+            themselves; None where it would still be inconclusive at
+            `max_annotations`, or nothing was told yet. 0 if it has ended.
+
+        Notes
+        -----
+        A guess for people who plan their day: after few annotations it is a poor one.
+        To decide by it when to stop would void the promise of a rule that has one.
+        """
+        self._check_started()
+        if self.termination_condition_ != "in_progress":
+            return 0
+        return likely_left(
+            self.stopping_rule_,
+            np.array(self._counted, dtype=np.float64),
+            self._n_judgeable,
+            self.min_annotations,
+            len(self._order),
+        )
 
     def resume(self, y: Any) -> Self:
         """Go on from the answers so far, and stop when the rule says so.
@@ -393,82 +464,12 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         check_consistent_length(check_vectors(self, X, reset=False), y)
         return metrics.success(self.winner_, y)
 
-    def save(self, path: str | Path) -> None:
-        """Write order, seed and answers as JSON lines.
-
-        Parameters
-        ----------
-        path : str or Path
-            The file; it is replaced at once when the new one is complete.
-        """
+    @property
+    def skipped_indices_(self) -> np.ndarray:
+        """The rows that nobody could judge."""
         check_is_fitted(self)
-        header = self._setting | {
-            "n_examples": self._n_examples,
-            "fingerprint": self._fingerprint,
-            "order": self._order,
-            "judge": self._judge_print(),
-            "known_ties": self._known_ties.tolist(),
-            "extended": self._extended,
-        }
-        write_log(Path(path), header, self._answers)
-
-    def load(self, path: str | Path, X: Any, *, judge: Any = None) -> Self:
-        """Take up a saved comparison of the same difference vectors.
-
-        Parameters
-        ----------
-        path : str or Path
-            A file that `save` wrote.
-        X : array-like of shape (n_examples, n_features)
-            The difference vectors of then.
-        judge : array-like of shape (n_examples,), default=None
-            The judge of then.
-
-        Returns
-        -------
-        self : PreferenceComparison
-            With the order and the answers of the file.
-
-        Raises
-        ------
-        ValueError
-            If the file cannot be read, `X` has changed by more than rounding, or the
-            comparison was saved with another selector or rule.
-
-        Notes
-        -----
-        A larger `max_annotations` goes on where an inconclusive comparison ended.
-        """
-        header, answers = read_log(Path(path))
-        fresh = self._prepared(X, judge, None, header.get("known_ties", []))
-        if not same_fingerprint(header.get("fingerprint"), fresh._fingerprint):
-            raise ValueError(
-                f"X is not the X that {path} was saved with (the fingerprints differ); "
-                "pass the same rows in the same order, or start anew."
-            )
-        for name, value in fresh._setting.items():
-            if header.get(name) != value:
-                raise ValueError(
-                    f"{path} was saved with {name}={header.get(name)}, but this "
-                    f"comparison has {name}={value}; use the same, or start anew."
-                )
-        same = same_fingerprint(header.get("judge"), fresh._judge_print())
-        if not same and header.get("judge") != fresh._judge_print():
-            raise ValueError(
-                f"judge is not the one that {path} was saved with (or only one of both "
-                "has any); pass the judge of then, or start anew."
-            )
-        order = header["order"]
-        n = min(self.max_annotations, len(fresh._rows))
-        # Older files do not say.
-        fresh._extended = bool(header.get("extended", True))
-        fresh._reordered = fresh._order_of(len(order)) != order
-        if n > len(order):
-            if fresh._reordered:
-                raise ValueError(_cannot_go_on(self.max_annotations, len(order)))
-            order = fresh._order_of(n)
-            fresh._extended |= len(answers) > 0
-        return self._become(fresh._begin(order, answers))
+        rows = [row for row in self._answers if row in self._skipped]
+        return np.array(rows, dtype=np.intp)
 
     @property
     def verdict_(self) -> Verdict:
@@ -480,8 +481,10 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
             risk=self.risk_,
             preferences=np.array(self._counted, dtype=np.float64),
             risks=np.array(self._risks, dtype=np.float64),
-            n_examples=len(self._rows),
+            n_examples=self._n_judgeable,
             n_known_ties=len(self._known_ties),
+            n_skipped=len(self._skipped),
+            skips_are_ties=self._is_sample,
             risk_means=self.stopping_rule_.risk_means,
         )
 
@@ -547,6 +550,8 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
                     "selector=RandomSelector(), or leave judge out."
                 )
         fresh._n_examples = len(X)
+        fresh._leave_out({})
+        fresh._asked = frozenset()
         fresh._extended = fresh._reordered = False
         fresh._fingerprint = fingerprint(X)
         fresh._setting = {
@@ -555,19 +560,42 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         }
         return fresh
 
-    def _judge_print(self) -> dict[str, Any] | None:
-        return None if self._judge is None else fingerprint(self._judge[:, np.newaxis])
+    @property
+    def _is_sample(self) -> bool:
+        """Whether the rows are drawn with known probabilities."""
+        strata = getattr(self.selector_, "inclusion_probabilities_", None)
+        return self._weights is not None or strata is not None
+
+    @property
+    def _n_judgeable(self) -> int:
+        return len(self._rows) - len(self._left_out)
+
+    def _leave_out(self, answers: Mapping[int, float | None]) -> None:
+        """Note the rows that were skipped and are not in the order any more."""
+        self._left_out = [row for row, value in answers.items() if value is None]
 
     def _order_of(self, n: int) -> list[int]:
         """Return the first rows to ask for."""
-        n = min(n, len(self._rows))
-        places = np.asarray(self.selector_.annotation_order(n))
+        n = min(n, self._n_judgeable)
+        without = {}
+        # A selector of one's own need not know the word.
+        if self._left_out:
+            without["exclude"] = np.searchsorted(self._rows, np.sort(self._left_out))
+        places = np.asarray(self.selector_.annotation_order(n, **without))
         # A selector that was fitted elsewhere may know other rows.
         checked = Draws(places, None, None, len(self._rows)).order
         return self._rows[checked].tolist()
 
-    def _begin(self, order: list[int], answers: dict[int, float]) -> Self:
+    def _begin(
+        self,
+        order: list[int],
+        answers: dict[int, float | None],
+        skipped: frozenset[int] = frozenset(),
+    ) -> Self:
         self._order = order
+        # An answer that is under way still counts when its row has left the order.
+        self._asked = self._asked | frozenset(order)
+        self._skipped = skipped
         self._draws = Draws(
             np.searchsorted(self._rows, order),
             self._weights,
@@ -578,7 +606,34 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         self._restart(answers)
         return self
 
-    def _restart(self, answers: dict[int, float]) -> None:
+    def _recount(
+        self, answers: dict[int, float | None], skipped: frozenset[int]
+    ) -> None:
+        """Take other answers, and another order if other rows are left out."""
+        before = self._left_out
+        self._leave_out(answers)
+        order = self._order
+        try:
+            if self._left_out != before:
+                order = self._order_again()
+        except ValueError:
+            self._left_out = before
+            raise
+        self._begin(order, answers, skipped)
+
+    def _order_again(self) -> list[int]:
+        """Return the order of the rows that can be judged, as long as it was."""
+        if not self._n_judgeable:
+            raise ValueError("no example would be left to judge; end here.")
+        if self._reordered:
+            raise ValueError(
+                "the selector orders otherwise now than when this comparison was "
+                "saved, so no other row can be put in a place; give it the "
+                "random_state of then."
+            )
+        return self._order_of(max(len(self._order), self.max_annotations))
+
+    def _restart(self, answers: dict[int, float | None]) -> None:
         """Count these answers, and no others."""
         self._answers = dict(answers)
         self._counted: list[float] = []
@@ -596,12 +651,12 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
                 f"stopping_rule is {rule!r} now, but the comparison was started with "
                 f"{self.stopping_rule_!r}; set it back, or start anew."
             )
-        n = min(self.max_annotations, len(self._rows))
+        n = min(self.max_annotations, self._n_judgeable)
         if self.termination_condition_ == "max_annotations" and n > len(self._order):
             if self._reordered:
-                raise ValueError(_cannot_go_on(self.max_annotations, len(self._order)))
+                raise ValueError(cannot_go_on(self.max_annotations, len(self._order)))
             self._extended = True
-            self._begin(self._order_of(n), self._answers)
+            self._begin(self._order_of(n), self._answers, self._skipped)
 
     def _rule(self) -> Any:
         return (
@@ -626,10 +681,10 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         """Let the answers count in the order of annotation, until the rule stops."""
         try:
             while self.termination_condition_ == "in_progress":
-                row = self._order[len(self._counted)]
-                if row not in self._answers:
+                preference = self._answers.get(self._order[len(self._counted)])
+                if preference is None:
                     break
-                self._count(self._answers[row])
+                self._count(preference)
         finally:
             self.n_annotations_ = len(self._counted)
             self.annotated_indices_ = np.array(
@@ -640,12 +695,12 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         """Take the next preference in the order, and say whether that ends it."""
         preferences = np.array([*self._counted, preference])
         assessment = Assessment(
-            *self.stopping_rule_.assess(preferences, len(self._rows))
+            *self.stopping_rule_.assess(preferences, self._n_judgeable)
         )
         self._counted.append(preference)
         n = len(preferences)
         self.risk_ = assessment.risk
-        if n == len(self._rows):
+        if n == self._n_judgeable:
             self.termination_condition_ = "all_annotated"
             self.winner_, self.risk_ = metrics.winner(preferences), 0.0
         elif assessment.stop and n >= self.min_annotations:
@@ -684,11 +739,3 @@ class PreferenceComparison(SizeMixin, BaseEstimator):
         tags = super().__sklearn_tags__()
         tags.target_tags.required = True
         return tags
-
-
-def _cannot_go_on(n: int, n_ordered: int) -> str:
-    return (
-        f"max_annotations={n} is more than the {n_ordered} rows that were ordered, and "
-        "the selector would go on otherwise now; give it the random_state of then, or "
-        "the old max_annotations."
-    )

@@ -4,13 +4,15 @@ import hashlib
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 FORMAT = "skdiffuse comparison 1"
+# The key of what is known of a comparison as a whole.
+WHOLE = -1
 _N_SUMS = 3
 _TINY = np.finfo(np.float64).tiny
 
@@ -64,15 +66,24 @@ def plain(value: Any) -> Any:
 
 
 def write_log(
-    path: Path, header: Mapping[str, Any], answers: Mapping[int, float]
+    path: Path,
+    header: Mapping[str, Any],
+    answers: Mapping[int, float | None],
+    skipped: Collection[int],
+    remarks: Mapping[int, Mapping[str, Any]],
 ) -> None:
     """Write the header and one line an answer; the old file stays until all is out."""
     # The file that a link points to, so that the link stays one.
     path = path.resolve()
     if path.exists() and not path.is_file():
         raise ValueError(f"{path} is no file; give the path of one.")
-    lines = [{"format": FORMAT, **header, "n_answers": len(answers)}]
-    lines += [{"row": row, "preference": value} for row, value in answers.items()]
+    about = remarks.get(WHOLE, {})
+    lines = [{**about, "format": FORMAT, **header, "n_answers": len(answers)}]
+    for row, value in answers.items():
+        answer = {"row": row, "preference": value}
+        if row in skipped:
+            answer["skipped"] = True
+        lines.append({**remarks.get(row, {}), **answer})
     part = path.with_name(path.name + ".part")
     try:
         with part.open("w", encoding="utf-8") as file:
@@ -86,14 +97,90 @@ def write_log(
         part.unlink(missing_ok=True)
 
 
-def read_log(path: Path) -> tuple[dict[str, Any], dict[int, float]]:
-    """Read what `write_log` wrote.
+def read_log(
+    path: Path,
+) -> tuple[dict[str, Any], dict[int, float | None], frozenset[int]]:
+    """Read what `write_log` wrote: the header, the answers, and which are skips.
 
     Raises
     ------
     ValueError
         If a line is not what it has to be, or lines are missing.
     """
+    lines = _read_lines(path)
+    header = lines[0]
+    order = _order(path, header)
+    tied = header.get("known_ties", [])
+    if not isinstance(tied, list) or not all(
+        type(row) is int and 0 <= row < header["n_examples"] and row not in order
+        for row in tied
+    ):
+        raise ValueError(f"{path}, line 1 has known_ties that are no other rows.")
+    answers: dict[int, float | None] = {}
+    skipped = set()
+    asked = header.get("asked_before", [])
+    if not isinstance(asked, list) or not all(
+        type(row) is int and 0 <= row < header["n_examples"] and row not in tied
+        for row in asked
+    ):
+        raise ValueError(f"{path}, line 1 has asked_before that are no other rows.")
+    known = order.union(asked)
+    for number, line in enumerate(lines[1:], start=2):
+        record: dict[str, Any] = line if isinstance(line, dict) else {}
+        row: Any = record.get("row")
+        value: Any = record.get("preference")
+        if type(row) is not int or row not in known or row in answers:
+            raise ValueError(
+                f"{path}, line {number} is not the answer to a row, or answers it "
+                "twice."
+            )
+        if record.get("skipped") is True:
+            skipped.add(row)
+            if value is None and row not in order:
+                answers[row] = None
+                continue
+        if type(value) not in (int, float) or not abs(value) < 1e300:
+            raise ValueError(f"{path}, line {number} has no finite preference.")
+        answers[row] = float(value)
+    if len(answers) != header.get("n_answers"):
+        raise ValueError(
+            f"{path} has {len(answers)} answers, but {header.get('n_answers')} were "
+            "saved; lines are missing or were added."
+        )
+    return header, answers, frozenset(skipped)
+
+
+def read_remarks(path: str | Path) -> dict[int, dict[str, Any]]:
+    """Read what `PreferenceComparison.save` was told beside the answers.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file that `save` wrote.
+
+    Returns
+    -------
+    dict of int to dict
+        What is known of the answer to each row, in the order in which they were given;
+        under -1 what is known of the whole.
+
+    Raises
+    ------
+    ValueError
+        If the file is not a saved comparison.
+    """
+    path = Path(path)
+    read_log(path)
+    about, *lines = _read_lines(path)
+    own = {"row", "preference", "skipped"}
+    remarks = {
+        line["row"]: {k: v for k, v in line.items() if k not in own} for line in lines
+    }
+    return {WHOLE: about, **remarks}
+
+
+def _read_lines(path: Path) -> list[Any]:
+    """Read JSON lines of which the first says what they are."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -106,33 +193,7 @@ def read_log(path: Path) -> tuple[dict[str, Any], dict[int, float]]:
             raise ValueError(f"{path}, line {number} is not JSON: {error}.") from error
     if not lines or not isinstance(lines[0], dict) or lines[0].get("format") != FORMAT:
         raise ValueError(f"{path} is not a saved comparison (first line: {FORMAT!r}).")
-    header = lines[0]
-    order = _order(path, header)
-    tied = header.get("known_ties", [])
-    if not isinstance(tied, list) or not all(
-        type(row) is int and 0 <= row < header["n_examples"] and row not in order
-        for row in tied
-    ):
-        raise ValueError(f"{path}, line 1 has known_ties that are no other rows.")
-    answers: dict[int, float] = {}
-    for number, line in enumerate(lines[1:], start=2):
-        record: dict[str, Any] = line if isinstance(line, dict) else {}
-        row: Any = record.get("row")
-        value: Any = record.get("preference")
-        if type(row) is not int or row not in order or row in answers:
-            raise ValueError(
-                f"{path}, line {number} is not the answer to a row of the order, or "
-                "answers it twice."
-            )
-        if type(value) not in (int, float) or not abs(value) < 1e300:
-            raise ValueError(f"{path}, line {number} has no finite preference.")
-        answers[row] = float(value)
-    if len(answers) != header.get("n_answers"):
-        raise ValueError(
-            f"{path} has {len(answers)} answers, but {header.get('n_answers')} were "
-            "saved; lines are missing or were added."
-        )
-    return header, answers
+    return lines
 
 
 def _order(path: Path, header: Mapping[str, Any]) -> frozenset[int]:

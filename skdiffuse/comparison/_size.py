@@ -30,6 +30,7 @@ class SizeMixin:
     _draws: Draws
     _extended: bool
     _known_ties: np.ndarray
+    _left_out: list[int]
     _reordered: bool
     _n_examples: int
     _rows: np.ndarray
@@ -98,7 +99,9 @@ class SizeMixin:
             found = _distance.of_strata(preferences, sizes, confidence_level)
         else:
             found = self._of_draws(preferences, confidence_level)
-        return found.times(len(self._rows) / self._n_examples)
+        # Rows that were left out are no part of what is told.
+        n_judgeable = len(self._rows) - len(self._left_out)
+        return found.times(n_judgeable / (n_judgeable + len(self._known_ties)))
 
     def _of_draws(self, preferences: np.ndarray, level: float) -> WinningDistance:
         n_examples = len(self._rows)
@@ -153,7 +156,7 @@ class SizeMixin:
         weights[self._known_ties] = 1.0
         n, n_examples = self.n_annotations_, len(self._rows)
         if self.termination_condition_ == "all_annotated":
-            weights[self._rows] = 1.0
+            weights[self.annotated_indices_] = 1.0
         elif self._weights is None:
             weights[self.annotated_indices_] = self._stratum_sizes()
         elif self._fixed_sample:

@@ -36,6 +36,10 @@ class Verdict:
         What the risk is worth.
     n_known_ties : int
         Number of examples beside them that are ties without asking.
+    n_skipped : int
+        Number of examples that nobody could judge.
+    skips_are_ties : bool
+        Whether those count as ties; otherwise others took their place.
     """
 
     winner: int
@@ -46,6 +50,8 @@ class Verdict:
     n_examples: int
     risk_means: str = ""
     n_known_ties: int = 0
+    n_skipped: int = 0
+    skips_are_ties: bool = False
 
     @property
     def n_annotations(self) -> int:
@@ -83,6 +89,9 @@ class Verdict:
             f"{counts['tie']} {'tie' if counts['tie'] == 1 else 'ties'}",
             "status": _ENDINGS[self.termination_condition],
         }
+        if self.n_skipped:
+            means = "counted as ties" if self.skips_are_ties else "left out"
+            rows["skipped"] = f"{self.n_skipped} ({means})"
         if self.risk is not None:
             certain = self.termination_condition == "all_annotated"
             means = f" ({self.risk_means})" if self.risk_means and not certain else ""

@@ -15,7 +15,12 @@ from sklearn.metrics import euclidean_distances
 from sklearn.utils._param_validation import Interval, RealNotInt
 from sklearn.utils.validation import check_is_fitted
 
-from skdiffuse._validation import check_finite_rows, check_vectors, count_of_share
+from skdiffuse._validation import (
+    check_finite_rows,
+    check_rows,
+    check_vectors,
+    count_of_share,
+)
 from skdiffuse.selection._draws import next_draw_probabilities, sequential_weights
 
 
@@ -61,6 +66,14 @@ class BaseSelector(
     @abstractmethod
     def _annotation_order(self, n: int) -> np.ndarray:
         """Return the first `n` rows of the nested order."""
+
+    def _annotation_order_without(self, n: int, excluded: np.ndarray) -> np.ndarray:
+        """Return `n` rows of the nested order that leaves out a mask of rows.
+
+        Here the next ones follow; override where others are a better replacement.
+        """
+        order = self._annotation_order(n + int(excluded.sum()))
+        return order[~excluded[order]][:n]
 
     # A clusterer among the parameters is fitted as a clone that checks itself.
     @_fit_context(prefer_skip_nested_validation=False)
@@ -116,13 +129,19 @@ class BaseSelector(
         _check_count(k, "k")
         return self._select(int(k))
 
-    def annotation_order(self, n: int | None = None) -> np.ndarray:
+    def annotation_order(
+        self, n: int | None = None, *, exclude: Any = ()
+    ) -> np.ndarray:
         """Return an order of judging in which every prefix is a valid selection.
 
         Parameters
         ----------
         n : int or None, default=None
-            Number of rows to order, at most `n_samples`; None for all.
+            Number of rows to order, at most those that there are; None for all.
+        exclude : array-like of int, default=()
+            Rows that cannot be judged. Each is replaced, by the next of its cluster
+            where there are clusters, and the order before the first of them stays. Of
+            rows that are drawn the probabilities then no longer hold.
 
         Returns
         -------
@@ -132,16 +151,21 @@ class BaseSelector(
         Raises
         ------
         ValueError
-            If `n` is not an integer between 1 and `n_samples`.
+            If `n` is not an integer between 1 and the number of rows that are left, or
+            `exclude` holds no row numbers.
         """
         check_is_fitted(self)
-        n = self._n_samples if n is None else n
+        excluded = check_rows(exclude, self._n_samples, "exclude")
+        n_left = self._n_samples - int(excluded.sum())
+        n = n_left if n is None else n
         _check_count(n, "n")
-        if n > self._n_samples:
+        if n > n_left:
             raise ValueError(
-                f"n={n} is more than the {self._n_samples} rows of X; ask for at most "
-                "that."
+                f"n={n} is more than the {n_left} rows of X that there are to order; "
+                "ask for at most that."
             )
+        if excluded.any():
+            return self._annotation_order_without(int(n), excluded)
         return self._annotation_order(int(n))
 
     def get_support(self, indices: bool = False) -> np.ndarray:

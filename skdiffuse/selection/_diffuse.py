@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 
 from skdiffuse.selection._base import BaseSelector, scaled
 from skdiffuse.selection._merge_tree import cosine_tree, partition_tree, ward_tree
-from skdiffuse.selection._representatives import RULES, Differences
+from skdiffuse.selection._representatives import COSTS, Differences, pick
 
 _TREES = {"ward": ward_tree, "cosine": cosine_tree}
 
@@ -130,7 +130,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
             StrOptions({"ward", "cosine", "kmeans"}),
             HasMethods(["fit_predict", "get_params"]),
         ],
-        "representative": [StrOptions(set(RULES))],
+        "representative": [StrOptions(set(COSTS))],
         "random_state": ["random_state"],
     }
 
@@ -173,20 +173,30 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         return np.sort(self._representatives(self._clusters(k)))
 
     def _annotation_order(self, n: int) -> np.ndarray:
+        return self._annotation_order_without(n, np.zeros(self._n_samples, dtype=bool))
+
+    def _annotation_order_without(self, n: int, excluded: np.ndarray) -> np.ndarray:
         if self._tree is None:
             self._tree = partition_tree(self._differences.vectors, self.labels_)
         tree = self._tree
-        pick = RULES[self.representative]
+        cost = COSTS[self.representative]
         top = 2 * tree.n_leaves - 2
-        judged = {top: pick(self._differences, tree.rows(top))}
+        judged = {top: pick(cost, self._differences, tree.rows(top), excluded)}
         order = [judged[top]]
-        for node, left, right in tree.splits()[: n - 1].tolist():
-            kept = judged.pop(node)
+        for node, left, right in tree.splits().tolist():
+            if len(order) == n:
+                break
+            kept = judged.pop(node, None)
+            if kept is None:
+                # No row of this part can be judged.
+                continue
             stays, other = (left, right) if tree.contains(left, kept) else (right, left)
             judged[stays] = kept
-            judged[other] = pick(self._differences, tree.rows(other))
-            order.append(judged[other])
-        rest = np.setdiff1d(np.arange(self._n_samples), order)
+            rows = tree.rows(other)
+            if not excluded[rows].all():
+                judged[other] = pick(cost, self._differences, rows, excluded)
+                order.append(judged[other])
+        rest = np.setdiff1d(np.flatnonzero(~excluded), order)
         zeros_last = np.argsort(self._differences.norms[rest] == 0, kind="stable")
         return np.concatenate([order, rest[zeros_last]])[:n].astype(np.intp)
 
@@ -231,11 +241,12 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
 
     def _representatives(self, labels: np.ndarray) -> np.ndarray:
         """Pick one row for each label."""
-        pick = RULES[self.representative]
+        cost = COSTS[self.representative]
+        none = np.zeros(self._n_samples, dtype=bool)
         members = np.split(
             np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1]
         )
-        return np.array([pick(self._differences, rows) for rows in members])
+        return np.array([pick(cost, self._differences, rows, none) for rows in members])
 
 
 def _without_overflow(X: np.ndarray) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The rules of the paper that pick the row of a cluster to be judged."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,52 +25,70 @@ class Differences:
     priority: np.ndarray
 
 
-def nearest_centroid(differences: Differences, rows: np.ndarray) -> int:
-    """Pick the row with the least Euclidean distance to the mean of the cluster.
+# What a rule says of the rows of a cluster: a cost for each, and the rounding within
+# which two costs are equal.
+Cost = Callable[[Differences, np.ndarray], tuple[np.ndarray, float]]
+
+
+def pick(
+    cost: Cost, differences: Differences, rows: np.ndarray, excluded: np.ndarray
+) -> int:
+    """Pick the row of a cluster of least cost that is not excluded.
 
     Two rows are always equally far from their mean: among equals the longer vector,
     which tells more, is picked, then the first.
     """
+    costs, rounding = cost(differences, rows)
+    allowed = ~excluded[rows]
+    rows, costs = rows[allowed], costs[allowed]
+    rows = rows[costs <= costs.min() + rounding]
+    return int(rows[np.argmax(differences.norms[rows])])
+
+
+def from_centroid(
+    differences: Differences, rows: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return the Euclidean distances to the mean of the cluster."""
     vectors = differences.vectors[rows]
     distance = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
     rounding = 1e-9 * distance.min() + 1e-14 * differences.norms[rows].max()
-    return _longest_of_smallest(distance, rounding, differences, rows)
+    return distance, rounding
 
 
-def nearest_direction(differences: Differences, rows: np.ndarray) -> int:
-    """Pick the row with the least cosine distance to the mean of the cluster."""
+def from_direction(
+    differences: Differences, rows: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Return the cosine distances to the mean of the cluster."""
     vectors = differences.vectors[rows]
     centroid = vectors.mean(axis=0)
     length = np.linalg.norm(centroid)
     # Rows that cancel out have no direction in common: all are equally near.
     if length <= 1e-14 * len(rows) * differences.norms[rows].max():
-        return longest(differences, rows)
+        return np.zeros(len(rows)), 0.0
     lengths = differences.norms[rows] * length
     cosine = np.divide(
         vectors @ centroid, lengths, out=np.zeros(len(rows)), where=lengths > 0
     )
-    return _longest_of_smallest(1 - cosine, 1e-12, differences, rows)
+    return 1 - cosine, 1e-12
 
 
-def longest(differences: Differences, rows: np.ndarray) -> int:
-    """Pick the row with the largest norm: the outputs that differ most."""
-    return int(rows[np.argmax(differences.norms[rows])])
+def from_longest(
+    differences: Differences, rows: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Prefer the largest norm: the outputs that differ most."""
+    return -differences.norms[rows], 0.0
 
 
-def first_drawn(differences: Differences, rows: np.ndarray) -> int:
-    """Pick a uniformly random row."""
-    return int(rows[np.argmin(differences.priority[rows])])
+def from_first_drawn(
+    differences: Differences, rows: np.ndarray
+) -> tuple[np.ndarray, float]:
+    """Prefer a uniformly random row."""
+    return differences.priority[rows], 0.0
 
 
-RULES = {
-    "centroid": nearest_centroid,
-    "cosine": nearest_direction,
-    "max_norm": longest,
-    "random": first_drawn,
+COSTS: dict[str, Cost] = {
+    "centroid": from_centroid,
+    "cosine": from_direction,
+    "max_norm": from_longest,
+    "random": from_first_drawn,
 }
-
-
-def _longest_of_smallest(
-    distance: np.ndarray, rounding: float, differences: Differences, rows: np.ndarray
-) -> int:
-    return longest(differences, rows[distance <= distance.min() + rounding])

@@ -1,0 +1,54 @@
+"""How many annotations a comparison will probably still take."""
+
+from copy import deepcopy
+from typing import Any
+
+import numpy as np
+
+
+def likely_left(
+    rule: Any,
+    preferences: np.ndarray,
+    n_examples: int,
+    least: int,
+    most: int,
+) -> int | None:
+    """Return after how many more annotations a rule stops, if the answers repeat.
+
+    Parameters
+    ----------
+    rule : StoppingRule
+    preferences : ndarray of shape (n_annotations,)
+        What was told so far; repeated from its beginning as what is still to come.
+    n_examples : int
+        Number of all examples.
+    least, most : int
+        Between how many annotations in all the rule may stop.
+
+    Returns
+    -------
+    int or None
+        None if it does not stop, or nothing was told yet.
+    """
+    n = len(preferences)
+    if n == 0:
+        return None
+    # A rule may remember its last look.
+    rule = deepcopy(rule)
+    last = most == n_examples or rule.decides_at_budget
+    for total in _looks(n, least, most):
+        if total == most and last:
+            return total - n
+        if rule.assess(np.resize(preferences, total), n_examples).stop:
+            return total - n
+    return None
+
+
+def _looks(n: int, least: int, most: int) -> list[int]:
+    """Return at which numbers of annotations to look: all near ones, few far ones."""
+    looks = []
+    total = max(n + 1, least)
+    while total < most:
+        looks.append(total)
+        total += 1 + (total - n) // 10
+    return [*looks, most]
