@@ -6,7 +6,16 @@ from typing import Annotated
 import typer
 
 import skdiffuse
-from skdiffuse.cli import _choose, _compare, _demo, _join, _mean, _report, _terminal
+from skdiffuse.cli import (
+    _annotate,
+    _choose,
+    _compare,
+    _demo,
+    _join,
+    _mean,
+    _report,
+    _terminal,
+)
 from skdiffuse.cli._options import JsonOption, SeedOption
 
 app = typer.Typer(
@@ -34,6 +43,7 @@ def demo(
 
 for command in (
     _join.join,
+    _annotate.annotate,
     _choose.select,
     _compare.compare,
     _choose.decide,

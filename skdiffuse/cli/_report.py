@@ -40,6 +40,14 @@ def joined(console: Console, result: dict[str, Any]) -> None:
     _notes(console, result)
 
 
+def annotation(console: Console, result: dict[str, Any]) -> None:
+    """Print the verdict of people, or how to go on."""
+    verdict(console, result)
+    ended = result["termination_condition"] != "in_progress"
+    told = "The answers are in" if ended else "Saved; the same command goes on. See"
+    _line(console, f"{told} {result['log']}")
+
+
 def selection(console: Console, result: dict[str, Any]) -> None:
     """Print how many rows were written, where, and what to do next."""
     console.print(

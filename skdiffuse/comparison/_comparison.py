@@ -58,6 +58,9 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         +1 if A is named, -1 if B is, 0 if it is inconclusive (or not decided yet).
     annotated_indices_ : ndarray of shape (n_annotations_,)
         The rows whose preferences count, in the order of annotation.
+    answers_ : dict of int to (float or None)
+        The answer to each row, in the order in which they were told, also those that
+        do not count (yet); None for a row that was left out.
     skipped_indices_ : ndarray of shape (n_skipped,)
         The rows that nobody could judge, in the order in which they were skipped.
     n_annotations_ : int
@@ -463,6 +466,12 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         check_is_fitted(self)
         check_consistent_length(check_vectors(self, X, reset=False), y)
         return metrics.success(self.winner_, y)
+
+    @property
+    def answers_(self) -> dict[int, float | None]:
+        """All answers by row, in the order in which they were told."""
+        check_is_fitted(self)
+        return dict(self._answers)
 
     @property
     def skipped_indices_(self) -> np.ndarray:

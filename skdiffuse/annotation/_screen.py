@@ -1,0 +1,269 @@
+"""The annotation loop in a terminal."""
+
+from collections.abc import Callable
+from itertools import zip_longest
+
+from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.segment import Segment
+from rich.text import Text
+
+from skdiffuse.annotation._session import Question, Session
+
+_ANNOTATOR = "terminal"
+_KEYS = {"1": "left", "2": "right", "0": "tie", "s": "skip"}
+_NARROW = 60
+_ACCENT = "bold cyan"
+
+_Layout = tuple[list[list[Segment]], list[list[Segment]]]
+
+
+class Screen:
+    """Show one pair after the other, and take the keys.
+
+    Parameters
+    ----------
+    session : Session
+    console : Console
+        Of a terminal.
+    read : callable
+        Waits for a key, and returns the names of all that were pressed; none at the
+        end of the input.
+    show_leader : bool
+        Tell how many examples either has won.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        console: Console,
+        read: Callable[[], list[str]],
+        *,
+        show_leader: bool,
+    ) -> None:
+        self._session = session
+        self._console = console
+        self._read = read
+        self._show_leader = show_leader
+        self._offset = 0
+        self._message = ""
+        self._question: Question | None = None
+        self._layout: tuple[tuple[int, int], _Layout] | None = None
+
+    def run(self) -> None:
+        """Ask until the annotator quits."""
+        with self._console.screen(hide_cursor=True) as screen:
+            self._update = screen.update
+            self._next()
+            while True:
+                self._draw()
+                keys = self._read()
+                if not keys or self._take(keys):
+                    return
+
+    def _take(self, keys: list[str]) -> bool:
+        """Do what the keys say; True to quit."""
+        for key in keys:
+            if key == "q" or (self._question is None and key == "enter"):
+                return True
+            self._message = ""
+            if self._question is not None and key in _KEYS:
+                self._answer(self._question, _KEYS[key])
+                # What was typed before the next pair was seen is no answer to it.
+                return False
+            if key == "u":
+                self._undo()
+                return False
+            self._scroll(key)
+        return False
+
+    def _answer(self, question: Question, answer: str) -> None:
+        try:
+            self._session.answer(_ANNOTATOR, question.row, answer)
+        except OSError as error:
+            self._message = f"Not saved: {error}. Mend that, and answer again."
+            return
+        self._next()
+
+    def _undo(self) -> None:
+        try:
+            if not self._session.undo(None):
+                self._message = "There is nothing to take back."
+                return
+        except OSError as error:
+            self._message = f"Not saved: {error}. Mend that, and try again."
+            return
+        self._session.leave(_ANNOTATOR)
+        self._next()
+        self._message = "The last answer is taken back."
+
+    def _next(self) -> None:
+        self._question = self._session.ask(_ANNOTATOR)
+        self._layout = None
+        self._offset = 0
+
+    def _scroll(self, key: str) -> None:
+        page = max(1, self._window - 2)
+        steps = {
+            "up": -1,
+            "k": -1,
+            "down": 1,
+            "j": 1,
+            "page up": -page,
+            "b": -page,
+            "page down": page,
+            " ": page,
+            "home": -self._length,
+            "g": -self._length,
+            "end": self._length,
+        }
+        self._offset += steps.get(key, 0)
+
+    def _draw(self) -> None:
+        """Fit the pair into the window: what is longer scrolls."""
+        width, height = self._console.size
+        top, lines = self._laid_out(width, height // 4)
+        foot = self._lines(self._foot(), width)
+        self._length = len(lines)
+        self._window = max(1, height - len(foot) - len(top) - 1)
+        hidden = max(0, len(lines) - self._window)
+        self._offset = min(max(0, self._offset), hidden)
+        shown = lines[self._offset : self._offset + self._window]
+        shown += [[] for _ in range(self._window - len(shown))]
+        bar = _Lines(self._lines(_position(self._offset, self._window, hidden), width))
+        self._update(Group(_Lines(top), _Lines(shown), bar, _Lines(foot)))
+
+    def _laid_out(self, width: int, most: int) -> _Layout:
+        """Return what stays and what scrolls; a long pair is laid out once a size."""
+        if self._layout is None or self._layout[0] != (width, most):
+            question = self._question
+            layout: _Layout = [], self._lines(self._end(), width)
+            if question is not None:
+                layout = self._pair(question, width, most)
+            self._layout = (width, most), layout
+        return self._layout[1]
+
+    def _pair(self, question: Question, width: int, most: int) -> _Layout:
+        """Lay out a pair; an input of at most so many lines stays above it."""
+        asked = self._lines(_input(question), width)
+        outputs = [_output(text) for text in (question.left, question.right)]
+        if width < _NARROW:
+            stacked: list[RenderableType] = []
+            for title, output in zip(_titles(), outputs, strict=True):
+                stacked += [title, output, Text("")]
+            titles, body = [], self._lines(Group(*stacked), width)
+        else:
+            titles = self._lines(_Beside(*_titles()), width)
+            body = self._lines(_Beside(*outputs), width)
+        if len(asked) <= most:
+            return asked + titles, body
+        return titles, asked + body
+
+    def _lines(self, renderable: RenderableType, width: int) -> list[list[Segment]]:
+        options = self._console.options.update(width=width, height=None)
+        return self._console.render_lines(renderable, options, pad=False)
+
+    def _foot(self) -> RenderableType:
+        keys = (
+            "1 left is better   2 right is better   0 tie   s skip   u undo   "
+            "q save and quit"
+            if self._question is not None
+            else "u take back the last answer   Enter end"
+        )
+        rows = [Text(self._progress()), Text(keys, style=_ACCENT)]
+        if self._message:
+            rows.insert(0, Text(self._message, style="yellow"))
+        return Group(*rows)
+
+    def _progress(self) -> str:
+        text = in_words(self._session.status())
+        if self._show_leader:
+            lead = self._session.lead()
+            text += f"   A {lead['A']}, B {lead['B']}, ties {lead['tie']}"
+        return text
+
+    def _end(self) -> RenderableType:
+        verdict = self._session.comparison.verdict_
+        details = [f"{name}: {value}" for name, value in verdict.details.items()]
+        return Group(
+            Text(verdict.headline, style="bold"),
+            *(Text(f"  {detail}") for detail in details),
+            Text(""),
+            Text("Every answer is on disk."),
+        )
+
+
+def in_words(status: dict) -> str:
+    """Say in a line how far a comparison is."""
+    parts = [f"{status['judged']} judged"]
+    if status["skipped"]:
+        parts.append(f"{status['skipped']} skipped")
+    if status["risk"] is not None and status["judged"]:
+        part = f"risk {status['risk']:.2g}"
+        if status["threshold"] is not None:
+            part += f" (clear below {status['threshold']:g})"
+        parts.append(part)
+    if not status["ended"]:
+        most = status["at_most"] - status["judged"]
+        likely = status["judged"] >= status["at_least"] and status["left"]
+        parts.append(
+            f"about {likely} more" if likely else f"at most {most} more",
+        )
+    return "   ".join(parts)
+
+
+class _Lines:
+    """Lines that are rendered already."""
+
+    def __init__(self, lines: list[list[Segment]]) -> None:
+        self._lines = lines
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        for line in self._lines:
+            yield from line
+            yield Segment.line()
+
+
+class _Beside:
+    """Two texts in columns, with a line between them."""
+
+    def __init__(self, left: Text, right: Text) -> None:
+        self._texts = left, right
+
+    def __rich_console__(
+        self, console: Console, options: ConsoleOptions
+    ) -> RenderResult:
+        width = max(1, (options.max_width - 3) // 2)
+        column = options.update(width=width, height=None)
+        left, right = (console.render_lines(text, column) for text in self._texts)
+        blank = [Segment(" " * width)]
+        line = Segment(" │ ", console.get_style("dim"))
+        for one, other in zip_longest(left, right, fillvalue=blank):
+            yield from (*one, line, *other, Segment.line())
+
+
+def _titles() -> tuple[Text, Text]:
+    return Text("1 left", style=_ACCENT), Text("2 right", style=_ACCENT)
+
+
+def _input(question: Question) -> RenderableType:
+    parts = []
+    if question.input is not None:
+        parts += [Text(question.input, style="italic"), Text("")]
+    if question.left == question.right:
+        parts.append(Text("(Both outputs are the same.)", style="dim"))
+    return Group(*parts)
+
+
+def _output(text: str) -> Text:
+    return Text(text) if text.strip() else Text("(empty)", style="dim")
+
+
+def _position(offset: int, window: int, hidden: int) -> Text:
+    if not hidden:
+        return Text("")
+    share = offset / hidden
+    return Text(
+        f"── {share:.0%} ── arrows, space and b scroll ──", style="dim", no_wrap=True
+    )

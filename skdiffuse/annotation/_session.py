@@ -1,0 +1,261 @@
+"""A comparison that people judge: whom to ask what, and what was said."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from skdiffuse.annotation._text import visible
+from skdiffuse.comparison import PreferenceComparison, read_remarks
+
+# After so many seconds without a sign of life an annotator's question is another's.
+_PATIENCE = 60.0
+ANSWERS = ("left", "right", "tie", "skip")
+
+
+class AlreadyAnsweredError(ValueError):
+    """Somebody else has judged the pair in the meantime."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A pair as an annotator sees it: which side is whose is not said.
+
+    Attributes
+    ----------
+    row : int
+        The row of the example.
+    input : str or None
+        What both outputs answer.
+    left, right : str
+        The outputs, without signs that act on a terminal.
+    """
+
+    row: int
+    input: str | None
+    left: str
+    right: str
+
+
+class Session:
+    """Ask annotators, and write each answer to disk before the next question.
+
+    Parameters
+    ----------
+    comparison : PreferenceComparison
+        Started, or loaded from `path`.
+    texts_a, texts_b : sequence of str
+        The outputs of A and of B.
+    inputs : sequence of (str or None), or None
+        What both answer.
+    path : Path
+        Where the answers are. If the file exists, its remarks are kept.
+    seed : int
+        Decides which output is on the left.
+    about : mapping, default={}
+        What else is to be remembered of this session: JSON values.
+
+    Notes
+    -----
+    Several annotators may ask and answer from several threads. Each has one question
+    at a time, the first in the order of annotation that nobody else has.
+    """
+
+    def __init__(
+        self,
+        comparison: PreferenceComparison,
+        texts_a: Sequence[str],
+        texts_b: Sequence[str],
+        inputs: Sequence[str | None] | None,
+        path: Path,
+        *,
+        seed: int,
+        about: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.comparison = comparison
+        self.path = path
+        self._texts = texts_a, texts_b
+        self._inputs = inputs
+        sides = np.random.default_rng([seed, len(texts_a)])
+        self._a_is_left = sides.random(len(texts_a)) < 0.5
+        self._remarks: dict[int, dict[str, Any]] = {}
+        if path.exists():
+            self._remarks = read_remarks(path)
+        if about is not None:
+            self._remarks[-1] = dict(about)
+        self._claims: dict[str, int] = {}
+        self._heard: dict[str, float] = {}
+        self._lock = threading.RLock()
+        if not path.exists():
+            self._save()
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether there is a verdict, or nothing more to ask."""
+        return self.comparison.termination_condition_ != "in_progress"
+
+    def ask(self, annotator: str) -> Question | None:
+        """Return an annotator's question; None if there is none (for the moment)."""
+        with self._lock:
+            self._heard[annotator] = time.monotonic()
+            if self.has_ended:
+                return None
+            told = self.comparison.answers_
+            row = self._claims.get(annotator)
+            if row is None or row in told:
+                taken = self._taken(annotator)
+                row = next((r for r in self._waiting() if r not in taken), None)
+            if row is None:
+                self._claims.pop(annotator, None)
+                return None
+            self._claims[annotator] = row
+            return self._question(row)
+
+    def answer(self, annotator: str, row: int, answer: str) -> None:
+        """Take an answer to a question, and write it to disk.
+
+        Raises
+        ------
+        AlreadyAnsweredError
+            If somebody else has answered it.
+        ValueError
+            If it is no answer, or the row was never asked for.
+        OSError
+            If it cannot be written; then it does not count.
+        """
+        if answer not in ANSWERS:
+            raise ValueError(f"{answer!r} is no answer; give one of {ANSWERS}.")
+        with self._lock:
+            if row in self.comparison.answers_:
+                raise AlreadyAnsweredError(
+                    f"row {row} was judged by somebody else in the meantime."
+                )
+            if answer == "skip":
+                self.comparison.skip(row)
+            else:
+                self.comparison.tell(row, self._preference(row, answer))
+            self._remarks[row] = {
+                "answer": answer,
+                "left": "A" if self._a_is_left[row] else "B",
+                "annotator": annotator,
+                "time": datetime.now(UTC).isoformat(timespec="seconds"),
+            }
+            try:
+                self._save()
+            except BaseException:
+                self.comparison.untell(row)
+                del self._remarks[row]
+                raise
+            self._claims.pop(annotator, None)
+
+    def undo(self, annotator: str | None) -> bool:
+        """Take back the last answer of an annotator, and ask it again.
+
+        Parameters
+        ----------
+        annotator : str or None
+            None for the last answer of anybody.
+
+        Returns
+        -------
+        bool
+            False if there is none.
+        """
+        with self._lock:
+            rows = [
+                row
+                for row in self.comparison.answers_
+                if annotator in (None, self._remarks.get(row, {}).get("annotator"))
+            ]
+            if not rows:
+                return False
+            row = rows[-1]
+            skipped = row in self.comparison.skipped_indices_
+            value = self.comparison.answers_[row]
+            self.comparison.untell(row)
+            try:
+                self._save()
+            except BaseException:
+                if skipped:
+                    self.comparison.skip(row)
+                else:
+                    self.comparison.tell(row, value)
+                raise
+            self._remarks.pop(row, None)
+            if annotator is not None:
+                self._claims[annotator] = row
+            return True
+
+    def leave(self, annotator: str) -> None:
+        """Let others have an annotator's question."""
+        with self._lock:
+            self._claims.pop(annotator, None)
+            self._heard.pop(annotator, None)
+
+    def status(self, annotator: str | None = None) -> dict[str, Any]:
+        """Return how far the comparison is, without a word of who leads."""
+        with self._lock:
+            if annotator is not None:
+                self._heard[annotator] = time.monotonic()
+            comparison, rule = self.comparison, self.comparison.stopping_rule_
+            return {
+                "judged": comparison.n_annotations_,
+                "at_most": comparison.n_annotations_ + len(self._waiting()),
+                "at_least": comparison.min_annotations,
+                "left": comparison.annotations_left(),
+                "risk": comparison.risk_,
+                "threshold": getattr(rule, "risk", getattr(rule, "alpha", None)),
+                "skipped": len(comparison.skipped_indices_),
+                "ended": self.has_ended,
+            }
+
+    def lead(self) -> dict[str, int]:
+        """Return how many examples A wins, B wins, and are ties."""
+        with self._lock:
+            return self.comparison.verdict_.counts
+
+    def sides(self) -> tuple[int, int]:
+        """Return how often the left and the right output was preferred."""
+        given = [remark.get("answer") for remark in self._remarks.values()]
+        return given.count("left"), given.count("right")
+
+    def _waiting(self) -> list[int]:
+        return self.comparison.ask(self.comparison.max_annotations).tolist()
+
+    def _taken(self, annotator: str) -> set[int]:
+        """Return the questions that others are thinking about."""
+        now = time.monotonic()
+        return {
+            row
+            for other, row in self._claims.items()
+            if other != annotator and now - self._heard.get(other, 0.0) < _PATIENCE
+        }
+
+    def _question(self, row: int) -> Question:
+        a, b = (visible(texts[row]) for texts in self._texts)
+        left, right = (a, b) if self._a_is_left[row] else (b, a)
+        asked = None if self._inputs is None else self._inputs[row]
+        return Question(row, None if asked is None else visible(asked), left, right)
+
+    def _preference(self, row: int, answer: str) -> float:
+        if answer == "tie":
+            return 0.0
+        return 1.0 if (answer == "left") == bool(self._a_is_left[row]) else -1.0
+
+    def _save(self) -> None:
+        self.comparison.save(self.path, remarks=self._remarks)
+
+
+def digest(texts_a: Sequence[str], texts_b: Sequence[str]) -> str:
+    """Return a short word that changes with the outputs."""
+    content = hashlib.sha256()
+    for text in (*texts_a, *texts_b):
+        encoded = text.encode("utf-8", "surrogatepass")
+        content.update(len(encoded).to_bytes(8, "big") + encoded)
+    return content.hexdigest()[:16]

@@ -1,0 +1,203 @@
+// One annotator a tab: asks for a pair, shows it as text, sends the answer.
+const token = location.hash.slice(1);
+const keys = { 1: "left", 2: "right", 0: "tie", s: "skip" };
+const deeds = { u: "undo", q: "quit" };
+const every = 3000;
+const $ = (id) => document.getElementById(id);
+
+let question = null;
+let ended = false;
+let away = false;
+let busy = false;
+
+const annotator = (() => {
+  const made = () => `web-${crypto.randomUUID().slice(0, 8)}`;
+  try {
+    // A copied tab copies its storage too, but not its navigation.
+    const kind = performance.getEntriesByType("navigation")[0]?.type;
+    const known = kind === "navigate" ? null : sessionStorage.getItem("annotator");
+    const name = known ?? made();
+    sessionStorage.setItem("annotator", name);
+    return name;
+  } catch {
+    return made();
+  }
+})();
+
+function request(action, body = {}) {
+  return fetch(`/api/${action}`, {
+    method: "POST",
+    keepalive: action === "leave",
+    headers: { "Content-Type": "application/json", "X-Token": token },
+    body: JSON.stringify({ annotator, ...body }),
+  });
+}
+
+async function call(action, body) {
+  if (busy) return;
+  busy = true;
+  enable();
+  try {
+    const response = await request(action, body);
+    if (response.status === 403) {
+      say("This address is not the one that the terminal shows; open that one.");
+    } else {
+      show(await response.json());
+    }
+  } catch {
+    say("The command in the terminal does not answer; is it still running? Answers so far are on disk.");
+  } finally {
+    busy = false;
+    enable();
+  }
+}
+
+function say(text) {
+  $("message").textContent = text;
+  $("message").hidden = !text;
+}
+
+function show(state) {
+  const before = question?.row;
+  ended = state.status.ended;
+  if ("question" in state) question = state.question;
+  // What others decided; one's own answer still counts, but is not asked for.
+  if (ended) question = null;
+  if (state.message !== undefined) say(state.message);
+  status(state);
+  if (question && question.row !== before) {
+    $("input").hidden = question.input === null;
+    fill($("input"), question.input ?? "");
+    fill($("left"), question.left);
+    fill($("right"), question.right);
+    $("same").hidden = question.left !== question.right;
+  }
+  if (state.verdict) {
+    $("headline").textContent = state.verdict.headline;
+    $("details").replaceChildren(
+      ...Object.entries(state.verdict.details).flatMap(([name, value]) => [
+        element("dt", name),
+        element("dd", value),
+      ]),
+    );
+  }
+  sections();
+}
+
+function status({ status, lead }) {
+  const parts = [`${status.judged} judged`];
+  if (status.skipped) parts.push(`${status.skipped} skipped`);
+  if (status.risk !== null && status.judged) {
+    const below = status.threshold === null ? "" : ` (clear below ${status.threshold})`;
+    parts.push(`risk ${Number(status.risk.toPrecision(2))}${below}`);
+  }
+  const likely = status.judged >= status.at_least && status.left;
+  if (!ended) {
+    parts.push(likely ? `about ${status.left} more` : `at most ${status.at_most - status.judged} more`);
+  }
+  if (lead && !ended) parts.push(`A ${lead.A}, B ${lead.B}, ties ${lead.tie}`);
+  $("status").textContent = parts.join(" · ");
+  $("bar").max = ended ? Math.max(1, status.judged) : likely ? status.judged + status.left : status.at_most;
+  $("bar").value = status.judged;
+}
+
+function fill(target, text) {
+  const empty = text.trim() === "";
+  target.classList.toggle("empty", empty);
+  target.textContent = empty ? "(empty)" : text;
+  target.scrollTop = 0;
+}
+
+function element(name, text) {
+  const made = document.createElement(name);
+  made.textContent = text;
+  return made;
+}
+
+function sections() {
+  $("asking").hidden = away || !question;
+  $("waiting").hidden = away || ended || Boolean(question);
+  $("ended").hidden = away || !ended;
+  $("left-off").hidden = !away;
+  $("answers").hidden = $("asking").hidden;
+  for (const button of document.querySelectorAll("#others button")) {
+    button.hidden = away || (button.dataset.do !== "undo" && !question);
+  }
+  enable();
+}
+
+function enable() {
+  for (const button of document.querySelectorAll("[data-answer]")) {
+    button.disabled = busy || away || !question;
+  }
+  for (const button of document.querySelectorAll("[data-do]")) {
+    button.disabled = busy || (away && button.dataset.do !== "resume");
+  }
+}
+
+function act(answer, deed) {
+  if (busy) return;
+  if (answer && question && !away) {
+    call("answer", { row: question.row, answer });
+  } else if (deed === "undo" && !away) {
+    call("undo");
+  } else if (deed === "quit" && !away) {
+    away = true;
+    question = null;
+    request("leave").catch(() => {});
+    say("");
+    sections();
+  } else if (deed === "resume") {
+    away = false;
+    call("ask");
+  }
+}
+
+document.addEventListener("click", (event) => {
+  const button = event.target.closest("button");
+  if (button) {
+    act(button.dataset.answer, button.dataset.do);
+    // So that Space scrolls again, and does not answer the next pair.
+    button.blur();
+  }
+});
+
+document.addEventListener("keydown", (event) => {
+  // A key that is held down answers one pair.
+  if (event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+  const key = event.key.toLowerCase();
+  if (key in keys || key in deeds) {
+    event.preventDefault();
+    act(keys[key], deeds[key]);
+  }
+});
+
+addEventListener("pagehide", () => {
+  request("leave").catch(() => {});
+});
+addEventListener("pageshow", (event) => {
+  if (event.persisted && !away) call("ask");
+});
+
+setInterval(() => {
+  if (away || busy) return;
+  const waits = !question && !ended;
+  if (waits) call("ask");
+  else look();
+}, every);
+
+async function look() {
+  try {
+    const response = await request("look");
+    if (!response.ok || busy || away) return;
+    const state = await response.json();
+    delete state.message;
+    const reopened = ended && !state.status.ended;
+    if (!busy && !away) show(state);
+    if (reopened) call("ask");
+  } catch {
+    say("The command in the terminal does not answer; is it still running? Answers so far are on disk.");
+  }
+}
+
+call("ask");

@@ -1,0 +1,375 @@
+"""The command `annotate`: people judge, one pair after the other."""
+
+import signal
+import sys
+import threading
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import numpy as np
+import typer
+from rich.console import Console
+from scipy.stats import binomtest
+
+from skdiffuse import PreferenceComparison
+from skdiffuse.annotation import Session
+from skdiffuse.annotation._lock import only_one
+from skdiffuse.annotation._session import digest
+from skdiffuse.cli import (
+    _answers,
+    _embed,
+    _files,
+    _pairs,
+    _report,
+    _selectors,
+    _terminal,
+)
+from skdiffuse.cli._options import (
+    ClusteringOption,
+    ConfidenceOption,
+    EmbedderOption,
+    FileArgument,
+    InputOption,
+    JsonOption,
+    KnownTiesOption,
+    OutputAOption,
+    OutputBOption,
+    RepresentativeOption,
+    SeedOption,
+    SelectorName,
+    check_confidence,
+)
+from skdiffuse.comparison import read_remarks
+
+# What decides which pairs are asked for, and when that is enough.
+_DECIDING = (
+    "output_a",
+    "output_b",
+    "rule",
+    "risk",
+    "ties",
+    "min_annotations",
+    "max_annotations",
+    "selector",
+    "judge",
+    "known_ties",
+    "clustering",
+    "representative",
+    "embedder",
+    "seed",
+)
+_ABOUT = "annotate"
+
+
+def annotate(
+    context: typer.Context,
+    file: FileArgument,
+    log: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where the answers are kept.  [default: beside FILE, with the ending "
+            ".annotations.jsonl]"
+        ),
+    ] = None,
+    web: Annotated[
+        bool,
+        typer.Option(
+            "--web",
+            help="Ask on a page in the browser, which several people may open at once "
+            "(extra 'web').",
+        ),
+    ] = False,
+    port: Annotated[
+        int, typer.Option(min=0, max=65535, help="Of the page; 0 takes a free one.")
+    ] = 0,
+    show_leader: Annotated[
+        bool,
+        typer.Option(
+            "--show-leader",
+            help="Show the votes while judging, which sways whoever sees them.",
+        ),
+    ] = False,
+    rule: Annotated[
+        Literal["hypergeometric", "betting", "fixed"] | None,
+        typer.Option(
+            help="When to stop: by the heuristic of the DiffUse paper (default), by "
+            "bets with a guarantee (in random order), or at --max-annotations."
+        ),
+    ] = None,
+    risk: Annotated[
+        float | None,
+        typer.Option(
+            help="Stop when the rule's risk is below this (default 0.05): a rule of "
+            "thumb, or a guarantee under --rule betting."
+        ),
+    ] = None,
+    ties: Annotated[
+        Literal["draw", "drop"] | None,
+        typer.Option(
+            help="Under --rule hypergeometric a tie is no draw at all (drop, the "
+            "default), or a draw that nobody wins."
+        ),
+    ] = None,
+    min_annotations: Annotated[
+        int, typer.Option(min=1, help="Judge at least so many examples.")
+    ] = 5,
+    max_annotations: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Judge at most so many examples; may be raised later."
+        ),
+    ] = 200,
+    output_a: OutputAOption = "output_a",
+    output_b: OutputBOption = "output_b",
+    input_column: InputOption = None,
+    selector: Annotated[
+        SelectorName | None,
+        typer.Option(
+            help="Which examples come first: representatives of clusters of "
+            "differences (default), random ones (default of --rule betting), random "
+            "ones of which those come more often whose outputs differ (weighted), or "
+            "those whose outputs differ most (norm)."
+        ),
+    ] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            help="Column with a cheap judge's preferences in every row; with random or "
+            "weighted examples a good one saves judgements, and none breaks a "
+            "guarantee. Annotators do not see it."
+        ),
+    ] = None,
+    known_ties: KnownTiesOption = None,
+    confidence: ConfidenceOption = 0.95,
+    clustering: ClusteringOption = "ward",
+    representative: RepresentativeOption = "cosine",
+    embedder: EmbedderOption = _embed.DEFAULT,
+    seed: SeedOption = 0,
+    as_json: JsonOption = False,
+) -> None:
+    """Show one pair after the other, take who is better, and stop when it is clear.
+
+    Keys: 1 left, 2 right, 0 tie, s skip, u undo, q save and quit. Which of the two
+    stands on the left is random, and nobody sees which it is. Each answer is on disk
+    before the next question; the same command goes on where it was left.
+    """
+    check_confidence(confidence)
+    path = log or file.with_suffix(".annotations.jsonl")
+    if path.absolute() == file.absolute():
+        raise ValueError(f"--log {path} is FILE itself; give another.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"the folder of {path} does not exist; make it first.")
+    show = _web_shower(port, show_leader) if web else _screen_shower(show_leader)
+    given = {name: context.params[name] for name in _DECIDING}
+    with only_one(path):
+        options = _remembered(path, given, _typed(context))
+        session = _session(file, path, options, input_column)
+        show(session)
+    result = _result(session, confidence, options)
+    if not (session.has_ended or show_leader):
+        _hide_leader(result)
+    _terminal.show(result, as_json, _report.annotation)
+
+
+def _typed(context: typer.Context) -> set[str]:
+    """Return which options the user gave, and not their defaults."""
+    return {
+        name
+        for name in _DECIDING
+        if getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
+    }
+
+
+def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str, Any]:
+    """Return the options of the first time; those typed now must not contradict."""
+    if not path.exists():
+        return given
+    about = read_remarks(path)[-1].get(_ABOUT)
+    if not isinstance(about, dict) or not about.keys() >= {
+        *_DECIDING,
+        "outputs",
+        "n_select",
+    }:
+        raise ValueError(
+            f"{path} was not written by annotate; move it, or give another --log."
+        )
+    for name in sorted(typed):
+        was, now = about[name], given[name]
+        if name == "max_annotations" and now > was:
+            about[name] = now
+        elif was != now:
+            option = "--" + name.replace("_", "-")
+            then = "without it" if was is None else f"with {option} {was}"
+            raise ValueError(
+                f"{option} is {now} now, but {path} was begun {then}; leave it out to "
+                "go on, or give another --log to begin anew."
+            )
+    return about
+
+
+def _session(
+    file: Path, path: Path, options: dict[str, Any], input_column: str | None
+) -> Session:
+    """Begin, or take up, the comparison of the outputs of a file."""
+    pairs = _pairs.read(file, options["output_a"], options["output_b"], input_column)
+    if pairs.all_equal:
+        raise ValueError(
+            "both outputs are equal in every row, so there is nothing to compare; "
+            "look at --output-a and --output-b."
+        )
+    _pairs.refuse_selection(
+        file, pairs, "give the file with all examples: annotate chooses by itself"
+    )
+    outputs = digest(pairs.texts_a, pairs.texts_b)
+    if options.get("outputs", outputs) != outputs:
+        raise ValueError(
+            f"the outputs in {file} are not those that {path} was begun with; bring "
+            "them back, or give another --log to begin anew."
+        )
+    # It stays when more annotations are asked for later.
+    options.setdefault("n_select", min(options["max_annotations"], len(pairs)))
+    comparison = _comparison(pairs, path, options)
+    return Session(
+        comparison,
+        pairs.texts_a,
+        pairs.texts_b,
+        pairs.inputs,
+        path,
+        seed=options["seed"],
+        about={_ABOUT: options | {"outputs": outputs}},
+    )
+
+
+def _comparison(
+    pairs: _pairs.Pairs, path: Path, options: dict[str, Any]
+) -> PreferenceComparison:
+    name = options["selector"] or (
+        "random" if options["rule"] == "betting" else "diffuse"
+    )
+    rule = _selectors.make_rule(options["rule"], options["risk"], options["ties"], name)
+    most = max(options["max_annotations"], options["min_annotations"])
+    chooser = _selectors.make(
+        name,
+        options["n_select"],
+        options["clustering"],
+        options["representative"],
+        options["seed"],
+    )
+    comparison = PreferenceComparison(
+        chooser,
+        rule,
+        min_annotations=options["min_annotations"],
+        max_annotations=most,
+    )
+    predicted = None
+    if options["judge"] is not None:
+        predicted = _files.predictions(pairs.table, options["judge"])
+    asked = pairs.not_tied(options["known_ties"])
+    known = ~np.isin(np.arange(len(pairs)), asked)
+    with _terminal.progress() as stage:
+        X = _selectors.vectors(name, pairs, options["embedder"], options["seed"], stage)
+        if path.exists():
+            return comparison.load(path, X, judge=predicted)
+        return comparison.start(X, judge=predicted, known_ties=known)
+
+
+def _screen_shower(show_leader: bool) -> Any:
+    from skdiffuse.annotation._keys import reader
+    from skdiffuse.annotation._screen import Screen
+
+    # Standard output is for the result.
+    console = Console(stderr=True, highlight=False)
+    if not (sys.stdin.isatty() and console.is_terminal):
+        raise ValueError(
+            "annotate needs a terminal to ask in, and this is none; give --web for a "
+            "page in the browser."
+        )
+
+    def show(session: Session) -> None:
+        with reader() as read:
+            Screen(session, console, read, show_leader=show_leader).run()
+
+    return show
+
+
+def _web_shower(port: int, show_leader: bool) -> Any:
+    try:
+        from skdiffuse.annotation._web import served
+    except ModuleNotFoundError as error:
+        raise ValueError(
+            "--web needs its extra; install it with: pip install 'skdiffuse[web]'."
+        ) from error
+
+    def show(session: Session) -> None:
+        with served(session, port, show_leader=show_leader) as address:
+            print(
+                f"Judge in the browser: {address}\n"
+                "Several people may, each in a window. Ctrl-C ends; every answer is on "
+                "disk.",
+                file=sys.stderr,
+                flush=True,
+            )
+            if sys.stderr.isatty():
+                webbrowser.open(address)
+            _wait_for_the_end()
+
+    return show
+
+
+def _wait_for_the_end() -> None:
+    """Wait for Ctrl-C, or for what else asks a program to end."""
+    ended = threading.Event()
+    # Also where the shell has a background program ignore Ctrl-C.
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), lambda *_: ended.set())
+    # In Windows a wait without an end cannot be interrupted.
+    while not ended.wait(1.0):
+        pass
+
+
+def _result(
+    session: Session, confidence: float, options: dict[str, Any]
+) -> dict[str, Any]:
+    comparison = session.comparison
+    verdict = comparison.verdict_
+    size = _answers.size_of(comparison, confidence)
+    result = _answers.from_verdict(verdict, comparison.annotated_indices_, size)
+    result["skipped"] = comparison.skipped_indices_.tolist()
+    result["log"] = str(session.path)
+    left, right = session.sides()
+    result["preferred"] = {"left": left, "right": right}
+    result["notes"] = _notes(session, verdict, size, options)
+    return result
+
+
+def _hide_leader(result: dict[str, Any]) -> None:
+    """Take out what would sway an annotator who goes on later."""
+    for name in ("counts", "winning_distance"):
+        result[name] = None
+    for name in ("votes", "winning distance"):
+        result["details"].pop(name, None)
+
+
+def _notes(
+    session: Session, verdict: Any, size: Any, options: dict[str, Any]
+) -> list[str]:
+    if not session.has_ended:
+        return []
+    notes = _answers.notes_on_verdict(
+        verdict,
+        rule=options["rule"],
+        size=size,
+        equal_chances=options["selector"] == "random",
+        ties_are_draws=options["ties"] == "draw",
+        selected_before=False,
+    )
+    left, right = session.sides()
+    # The sides are random, so a fair eye prefers each in half of the decided pairs.
+    if left + right and binomtest(left, left + right).pvalue < 0.01:
+        notes.append(
+            f"The left output was preferred {left} times, the right one {right}: "
+            "which side it stood on seems to have played a part."
+        )
+    return notes

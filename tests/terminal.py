@@ -1,0 +1,89 @@
+"""A command in a terminal that a test can read and type into."""
+
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+
+import pyte
+
+_PATIENCE = 60.0
+
+
+class Terminal:
+    """Run a command in a pseudo-terminal and keep what its screen shows."""
+
+    def __init__(self, *arguments, columns=100, lines=30, stdout=None):
+        self.screen = pyte.Screen(columns, lines)
+        self._stream = pyte.ByteStream(self.screen)
+        self._master, slave = pty.openpty()
+        self.resize(columns, lines)
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "skdiffuse", *map(str, arguments)],
+            stdin=slave,
+            stdout=slave if stdout is None else stdout,
+            stderr=slave,
+            start_new_session=True,
+            env=os.environ | {"TERM": "xterm-256color", "OPENBLAS_NUM_THREADS": "1"},
+        )
+        os.close(slave)
+
+    def resize(self, columns, lines):
+        size = struct.pack("HHHH", lines, columns, 0, 0)
+        fcntl.ioctl(self._master, termios.TIOCSWINSZ, size)
+        self.screen.resize(lines, columns)
+        if hasattr(self, "process"):
+            os.kill(self.process.pid, signal.SIGWINCH)
+
+    def type(self, keys):
+        os.write(self._master, keys.encode())
+
+    @property
+    def text(self):
+        return "\n".join(line.rstrip() for line in self.screen.display)
+
+    def until(self, condition):
+        """Wait until a text is on the screen, or a condition of it holds."""
+        if isinstance(condition, str):
+            wanted = condition
+            condition = lambda text: wanted in text  # noqa: E731
+        end = time.monotonic() + _PATIENCE
+        while time.monotonic() < end:
+            if condition(self.text):
+                return self.text
+            if not self._read(0.2) and self.process.poll() is not None:
+                break
+        assert condition(self.text), self.text
+        return self.text
+
+    def kill(self):
+        self.process.kill()
+        self.close()
+
+    def close(self):
+        """Wait for the end of the command; return its exit code."""
+        end = time.monotonic() + _PATIENCE
+        while self.process.poll() is None and time.monotonic() < end:
+            self._read(0.1)
+        while self._read(0.1):
+            pass
+        os.close(self._master)
+        return self.process.wait(timeout=1)
+
+    def _read(self, seconds):
+        ready, _, _ = select.select([self._master], [], [], seconds)
+        if not ready:
+            return False
+        try:
+            data = os.read(self._master, 65536)
+        except OSError:
+            # The other side is closed.
+            return False
+        self._stream.feed(data)
+        return bool(data)
