@@ -55,9 +55,10 @@ class Terminal:
             condition = lambda text: wanted in text  # noqa: E731
         end = time.monotonic() + _PATIENCE
         while time.monotonic() < end:
-            if condition(self.text):
-                return self.text
-            if not self._read(0.2) and self.process.poll() is not None:
+            # A screen that is being drawn says nothing yet.
+            while self._read(0.1):
+                pass
+            if condition(self.text) or self.process.poll() is not None:
                 break
         assert condition(self.text), self.text
         return self.text
@@ -68,12 +69,15 @@ class Terminal:
 
     def close(self):
         """Wait for the end of the command; return its exit code."""
+        if self._master is None:
+            return self.process.wait()
         end = time.monotonic() + _PATIENCE
         while self.process.poll() is None and time.monotonic() < end:
             self._read(0.1)
         while self._read(0.1):
             pass
         os.close(self._master)
+        self._master = None
         return self.process.wait(timeout=1)
 
     def _read(self, seconds):

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-import typer
-
 _ESCAPES = {
     "\x1b[A": "up",
     "\x1b[B": "down",
@@ -49,6 +47,8 @@ def reader() -> Iterator[Callable[[], list[str]]]:
     the terminal is gone, "resize" when the window has changed.
     """
     if sys.platform == "win32":
+        import typer
+
         yield lambda: names(typer.getchar())
         return
     import termios

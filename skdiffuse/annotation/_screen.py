@@ -1,9 +1,17 @@
 """The annotation loop in a terminal."""
 
+import os
 from collections.abc import Callable
 from itertools import zip_longest
 
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import (
+    Console,
+    ConsoleDimensions,
+    ConsoleOptions,
+    Group,
+    RenderableType,
+    RenderResult,
+)
 from rich.segment import Segment
 from rich.text import Text
 
@@ -120,6 +128,7 @@ class Screen:
 
     def _draw(self) -> None:
         """Fit the pair into the window: what is longer scrolls."""
+        self._console.size = _size_of(self._console)
         width, height = self._console.size
         top, lines = self._laid_out(width, height // 4)
         foot = self._lines(self._foot(), width)
@@ -241,6 +250,14 @@ class _Beside:
         line = Segment(" │ ", console.get_style("dim"))
         for one, other in zip_longest(left, right, fillvalue=blank):
             yield from (*one, line, *other, Segment.line())
+
+
+def _size_of(console: Console) -> ConsoleDimensions:
+    """Return the size of the window now; LINES and COLUMNS may be of another."""
+    try:
+        return ConsoleDimensions(*os.get_terminal_size(console.file.fileno()))
+    except OSError:
+        return console.size
 
 
 def _titles() -> tuple[Text, Text]:

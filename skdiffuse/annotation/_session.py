@@ -131,6 +131,8 @@ class Session:
         """
         if answer not in ANSWERS:
             raise ValueError(f"{answer!r} is no answer; give one of {ANSWERS}.")
+        if not 0 <= row < len(self._a_is_left):
+            raise ValueError(f"row {row} is no example.")
         with self._lock:
             if row in self.comparison.answers_:
                 raise AlreadyAnsweredError(

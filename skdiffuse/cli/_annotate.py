@@ -60,6 +60,7 @@ _DECIDING = (
     "seed",
 )
 _ABOUT = "annotate"
+_LEAST, _MOST = 5, 200
 
 
 def annotate(
@@ -112,14 +113,16 @@ def annotate(
         ),
     ] = None,
     min_annotations: Annotated[
-        int, typer.Option(min=1, help="Judge at least so many examples.")
-    ] = 5,
+        int | None,
+        typer.Option(min=1, help="Judge at least so many examples. Default: 5."),
+    ] = None,
     max_annotations: Annotated[
-        int,
+        int | None,
         typer.Option(
-            min=1, help="Judge at most so many examples; may be raised later."
+            min=1,
+            help="Judge at most so many examples; may be raised later. Default: 200.",
         ),
-    ] = 200,
+    ] = None,
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
     input_column: InputOption = None,
@@ -196,7 +199,7 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
         )
     for name in sorted(typed):
         was, now = about[name], given[name]
-        if name == "max_annotations" and now > was:
+        if name == "max_annotations" and now > (was or _MOST):
             about[name] = now
         elif was != now:
             option = "--" + name.replace("_", "-")
@@ -228,7 +231,7 @@ def _session(
             "them back, or give another --log to begin anew."
         )
     # It stays when more annotations are asked for later.
-    options.setdefault("n_select", min(options["max_annotations"], len(pairs)))
+    options.setdefault("n_select", min(options["max_annotations"] or _MOST, len(pairs)))
     comparison = _comparison(pairs, path, options)
     return Session(
         comparison,
@@ -248,7 +251,8 @@ def _comparison(
         "random" if options["rule"] == "betting" else "diffuse"
     )
     rule = _selectors.make_rule(options["rule"], options["risk"], options["ties"], name)
-    most = max(options["max_annotations"], options["min_annotations"])
+    least = options["min_annotations"]
+    most = options["max_annotations"] or max(_MOST, least or 0)
     chooser = _selectors.make(
         name,
         options["n_select"],
@@ -259,7 +263,7 @@ def _comparison(
     comparison = PreferenceComparison(
         chooser,
         rule,
-        min_annotations=options["min_annotations"],
+        min_annotations=least or min(_LEAST, most),
         max_annotations=most,
     )
     predicted = None
