@@ -19,7 +19,7 @@ _PATIENCE = 60.0
 class Terminal:
     """Run a command in a pseudo-terminal and keep what its screen shows."""
 
-    def __init__(self, *arguments, columns=100, lines=30, stdout=None):
+    def __init__(self, *arguments, columns=100, lines=30, stdout=None, cwd=None):
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
         self._master, slave = pty.openpty()
@@ -30,6 +30,7 @@ class Terminal:
             stdout=slave if stdout is None else stdout,
             stderr=slave,
             start_new_session=True,
+            cwd=cwd,
             env=os.environ | {"TERM": "xterm-256color", "OPENBLAS_NUM_THREADS": "1"},
         )
         os.close(slave)

@@ -1,4 +1,4 @@
-"""The command line: ``skdiffuse demo | select | compare | decide | estimate``."""
+"""The command line: ``skdiffuse``, with a command for each job."""
 
 import sys
 from collections.abc import Sequence

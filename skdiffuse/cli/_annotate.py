@@ -5,9 +5,8 @@ import sys
 import threading
 import webbrowser
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-import numpy as np
 import typer
 from rich.console import Console
 from scipy.stats import binomtest
@@ -32,12 +31,18 @@ from skdiffuse.cli._options import (
     FileArgument,
     InputOption,
     JsonOption,
+    JudgeOption,
     KnownTiesOption,
+    LeastOption,
+    MostOption,
+    OrderOption,
     OutputAOption,
     OutputBOption,
     RepresentativeOption,
+    RiskOption,
+    RuleOption,
     SeedOption,
-    SelectorName,
+    TiesOption,
     check_confidence,
 )
 from skdiffuse.comparison import read_remarks
@@ -60,7 +65,6 @@ _DECIDING = (
     "seed",
 )
 _ABOUT = "annotate"
-_LEAST, _MOST = 5, 200
 
 
 def annotate(
@@ -91,58 +95,16 @@ def annotate(
             help="Show the votes while judging, which sways whoever sees them.",
         ),
     ] = False,
-    rule: Annotated[
-        Literal["hypergeometric", "betting", "fixed"] | None,
-        typer.Option(
-            help="When to stop: by the heuristic of the DiffUse paper (default), by "
-            "bets with a guarantee (in random order), or at --max-annotations."
-        ),
-    ] = None,
-    risk: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop when the rule's risk is below this (default 0.05): a rule of "
-            "thumb, or a guarantee under --rule betting."
-        ),
-    ] = None,
-    ties: Annotated[
-        Literal["draw", "drop"] | None,
-        typer.Option(
-            help="Under --rule hypergeometric a tie is no draw at all (drop, the "
-            "default), or a draw that nobody wins."
-        ),
-    ] = None,
-    min_annotations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Judge at least so many examples. Default: 5."),
-    ] = None,
-    max_annotations: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Judge at most so many examples; may be raised later. Default: 200.",
-        ),
-    ] = None,
+    rule: RuleOption = None,
+    risk: RiskOption = None,
+    ties: TiesOption = None,
+    min_annotations: LeastOption = None,
+    max_annotations: MostOption = None,
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
     input_column: InputOption = None,
-    selector: Annotated[
-        SelectorName | None,
-        typer.Option(
-            help="Which examples come first: representatives of clusters of "
-            "differences (default), random ones (default of --rule betting), random "
-            "ones of which those come more often whose outputs differ (weighted), or "
-            "those whose outputs differ most (norm)."
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with a cheap judge's preferences in every row; with random or "
-            "weighted examples a good one saves judgements, and none breaks a "
-            "guarantee. Annotators do not see it."
-        ),
-    ] = None,
+    selector: OrderOption = None,
+    judge: JudgeOption = None,
     known_ties: KnownTiesOption = None,
     confidence: ConfidenceOption = 0.95,
     clustering: ClusteringOption = "ward",
@@ -199,7 +161,7 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
         )
     for name in sorted(typed):
         was, now = about[name], given[name]
-        if name == "max_annotations" and now > (was or _MOST):
+        if name == "max_annotations" and now > _selectors.limits(None, was)[1]:
             about[name] = now
         elif was != now:
             option = "--" + name.replace("_", "-")
@@ -215,14 +177,8 @@ def _session(
     file: Path, path: Path, options: dict[str, Any], input_column: str | None
 ) -> Session:
     """Begin, or take up, the comparison of the outputs of a file."""
-    pairs = _pairs.read(file, options["output_a"], options["output_b"], input_column)
-    if pairs.all_equal:
-        raise ValueError(
-            "both outputs are equal in every row, so there is nothing to compare; "
-            "look at --output-a and --output-b."
-        )
-    _pairs.refuse_selection(
-        file, pairs, "give the file with all examples: annotate chooses by itself"
+    pairs = _pairs.read_whole(
+        file, options["output_a"], options["output_b"], input_column
     )
     outputs = digest(pairs.texts_a, pairs.texts_b)
     if options.get("outputs", outputs) != outputs:
@@ -231,7 +187,10 @@ def _session(
             "them back, or give another --log to begin anew."
         )
     # It stays when more annotations are asked for later.
-    options.setdefault("n_select", min(options["max_annotations"] or _MOST, len(pairs)))
+    options.setdefault(
+        "n_select",
+        min(_selectors.limits(None, options["max_annotations"])[1], len(pairs)),
+    )
     comparison = _comparison(pairs, path, options)
     return Session(
         comparison,
@@ -247,12 +206,12 @@ def _session(
 def _comparison(
     pairs: _pairs.Pairs, path: Path, options: dict[str, Any]
 ) -> PreferenceComparison:
-    name = options["selector"] or (
-        "random" if options["rule"] == "betting" else "diffuse"
-    )
+    name = _selectors.order_of(options["selector"], options["rule"])
+    _selectors.check_judge(options["judge"], name)
     rule = _selectors.make_rule(options["rule"], options["risk"], options["ties"], name)
-    least = options["min_annotations"]
-    most = options["max_annotations"] or max(_MOST, least or 0)
+    least, most = _selectors.limits(
+        options["min_annotations"], options["max_annotations"]
+    )
     chooser = _selectors.make(
         name,
         options["n_select"],
@@ -263,14 +222,14 @@ def _comparison(
     comparison = PreferenceComparison(
         chooser,
         rule,
-        min_annotations=least or min(_LEAST, most),
+        min_annotations=least,
         max_annotations=most,
     )
     predicted = None
     if options["judge"] is not None:
         predicted = _files.predictions(pairs.table, options["judge"])
     asked = pairs.not_tied(options["known_ties"])
-    known = ~np.isin(np.arange(len(pairs)), asked)
+    known = pairs.mask_without(asked)
     with _terminal.progress() as stage:
         X = _selectors.vectors(name, pairs, options["embedder"], options["seed"], stage)
         if path.exists():

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -26,12 +26,18 @@ from skdiffuse.cli._options import (
     FileArgument,
     InputOption,
     JsonOption,
+    JudgeOption,
     KnownTiesOption,
+    LeastOption,
+    MostOption,
+    OrderOption,
     OutputAOption,
     OutputBOption,
     RepresentativeOption,
+    RiskOption,
+    RuleOption,
     SeedOption,
-    SelectorName,
+    TiesOption,
     check_confidence,
 )
 
@@ -76,35 +82,11 @@ def compare(
         ),
     ] = None,
     input_column: InputOption = None,
-    rule: Annotated[
-        Literal["hypergeometric", "betting", "fixed"] | None,
-        typer.Option(
-            help="When to stop: by the heuristic of the DiffUse paper (default), by "
-            "bets with a guarantee (in random order), or at --max-annotations."
-        ),
-    ] = None,
-    risk: Annotated[
-        float | None,
-        typer.Option(
-            help="Stop when the rule's risk is below this (default 0.05): a rule of "
-            "thumb, or a guarantee under --rule betting."
-        ),
-    ] = None,
-    ties: Annotated[
-        Literal["draw", "drop"] | None,
-        typer.Option(
-            help="Under --rule hypergeometric a tie is no draw at all (drop, the "
-            "default), or a draw that nobody wins."
-        ),
-    ] = None,
-    min_annotations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Judge at least so many examples. Default: 5."),
-    ] = None,
-    max_annotations: Annotated[
-        int | None,
-        typer.Option(min=1, help="Judge at most so many examples. Default: 200."),
-    ] = None,
+    rule: RuleOption = None,
+    risk: RiskOption = None,
+    ties: TiesOption = None,
+    min_annotations: LeastOption = None,
+    max_annotations: MostOption = None,
     budget: Annotated[
         int | None,
         typer.Option(
@@ -113,24 +95,8 @@ def compare(
     ] = None,
     output_a: OutputAOption = "output_a",
     output_b: OutputBOption = "output_b",
-    selector: Annotated[
-        SelectorName | None,
-        typer.Option(
-            help="Which examples come first: representatives of clusters of "
-            "differences (default), random ones (default of --rule betting), random "
-            "ones of which those come more often whose outputs differ (weighted), or "
-            "those whose outputs differ most (norm)."
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            help="Column with a cheap judge's preferences in every row (a number in "
-            "[-1, 1], or A, B or tie; 0 for no opinion), made without a look at the "
-            "oracle: with random or weighted examples a good one saves judgements, and "
-            "none breaks a guarantee."
-        ),
-    ] = None,
+    selector: OrderOption = None,
+    judge: JudgeOption = None,
     known_ties: KnownTiesOption = None,
     confidence: ConfidenceOption = 0.95,
     clustering: ClusteringOption = "ward",
@@ -140,11 +106,6 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Say which of two generators is better from a few judged examples."""
-    if (oracle is None) == (oracle_command is None):
-        raise ValueError(
-            "give --oracle with a column of preferences, or --oracle-command with a "
-            "program that prints them: one of the two."
-        )
     of_programs = {
         "--swap": swap,
         "--retries": retries != 2,
@@ -152,89 +113,55 @@ def compare(
         "--cache": cache is not None,
         "--input": input_column is not None,
     }
-    idle = [option for option, given in of_programs.items() if given]
-    if oracle is not None and idle:
-        raise ValueError(
-            f"--oracle reads a column, and {' and '.join(idle)} is for "
-            "--oracle-command; drop one of them."
-        )
-    options = {
+    _check_oracle(oracle, oracle_command, of_programs)
+    of_rules = {
         "--rule": rule,
         "--risk": risk,
         "--ties": ties,
         "--min-annotations": min_annotations,
         "--max-annotations": max_annotations,
     }
-    given = [option for option, value in options.items() if value is not None]
-    if budget is not None and given:
-        raise ValueError(
-            f"--budget judges so many, whatever {' and '.join(given)} may say; drop "
-            "one of them."
-        )
+    _check_budget(budget, of_rules)
     check_confidence(confidence)
-    name = selector or ("random" if rule == "betting" else "diffuse")
-    if judge is not None and name not in _selectors.DRAWN:
-        raise ValueError(
-            f"--judge is of use with --selector random or weighted, not with {name}."
-        )
+    name = _selectors.order_of(selector, rule)
+    _check_judge(judge, oracle, name)
     stopping_rule = _selectors.make_rule(rule, risk, ties, name)
-    most = max_annotations or max(200, min_annotations or 0)
-    pairs = _pairs.read(file, output_a, output_b, input_column)
-    table = pairs.table
-    if pairs.all_equal:
-        raise ValueError(
-            f"columns {output_a!r} and {output_b!r} have equal outputs in every row, "
-            "so there is nothing to compare; look at --output-a and --output-b."
-        )
-    if oracle is not None:
-        _files.column(table, oracle, "--oracle")
-    _pairs.refuse_selection(
-        file,
-        pairs,
-        "its other examples are not in it; count its answers with: skdiffuse decide",
-    )
-    predicted = None
-    if judge is not None:
-        if judge == oracle:
-            raise ValueError(
-                f"--judge and --oracle are both {judge!r}; name two columns."
-            )
-        predicted = _files.predictions(table, judge)
+    pairs = _pairs.read_whole(file, output_a, output_b, input_column)
+    predicted = None if judge is None else _files.predictions(pairs.table, judge)
     asked = pairs.not_tied(known_ties)
-    known = ~np.isin(np.arange(len(table)), asked)
-
-    program = None
     ask: Callable[[np.ndarray], np.ndarray]
+    program = None
     if oracle is not None:
-        ask = partial(_files.preferences, table, oracle, "--oracle")
-    elif oracle_command is not None:
-        words = _oracle.split(oracle_command)
+        _files.column(pairs.table, oracle, "--oracle")
+        ask = partial(_files.preferences, pairs.table, oracle, "--oracle")
+    else:
+        words = _oracle.split(oracle_command or "")
         _oracle.check_timeout(timeout)
         answers = _oracle.AnswerFile(cache or file.with_suffix(".oracle.jsonl"))
-        program = _oracle.CommandOracle(words, pairs, answers, swap, retries, timeout)
-        ask = program
-
-    chooser = _selectors.make(name, budget or most, clustering, representative, seed)
-    size = None
+        ask = program = _oracle.CommandOracle(
+            words, pairs, answers, swap, retries, timeout
+        )
+    least, most = _selectors.limits(min_annotations, budget or max_annotations)
+    chooser = _selectors.make(name, most, clustering, representative, seed)
     with _terminal.progress() as stage:
         X = _selectors.vectors(name, pairs, embedder, seed, stage)
         if program is not None:
             bar = stage("Asking the program")
-            program.advance = lambda done: bar(done, budget or most)
+            program.advance = lambda done: bar(done, most)
         drawn = name in _selectors.DRAWN or (
             name == "diffuse" and representative == "random"
         )
+        size = None
         if budget is not None and not drawn:
             selected = asked[chooser.fit(X[asked]).selected_indices_]
             verdict = _answers.fixed_verdict(ask(selected), len(asked), len(X))
         else:
-            most = budget or most
             comparison = PreferenceComparison(
                 chooser,
                 stopping_rule if budget is None else FixedBudget(),
-                min_annotations=min_annotations or min(5, most),
+                min_annotations=least,
                 max_annotations=most,
-            ).fit(X, ask, judge=predicted, known_ties=known)
+            ).fit(X, ask, judge=predicted, known_ties=pairs.mask_without(asked))
             selected, verdict = comparison.annotated_indices_, comparison.verdict_
             size = _answers.size_of(comparison, confidence)
     result = _answers.from_verdict(verdict, selected, size)
@@ -244,8 +171,42 @@ def compare(
         size=size,
         equal_chances=name == "random",
         ties_are_draws=ties == "draw",
-        selected_before="row" in table.columns,
+        selected_before="row" in pairs.table.columns,
     )
     if program is not None:
         program.add_to(result)
     _terminal.show(result, as_json, _report.verdict)
+
+
+def _check_oracle(
+    oracle: str | None, oracle_command: str | None, of_programs: dict[str, bool]
+) -> None:
+    """Raise a ValueError unless there is one oracle, and no option of another."""
+    if (oracle is None) == (oracle_command is None):
+        raise ValueError(
+            "give --oracle with a column of preferences, or --oracle-command with a "
+            "program that prints them: one of the two."
+        )
+    idle = [option for option, given in of_programs.items() if given]
+    if oracle is not None and idle:
+        raise ValueError(
+            f"--oracle reads a column, and {' and '.join(idle)} is for "
+            "--oracle-command; drop one of them."
+        )
+
+
+def _check_budget(budget: int | None, of_rules: dict[str, Any]) -> None:
+    """Raise a ValueError if a fixed number is contradicted."""
+    given = [option for option, value in of_rules.items() if value is not None]
+    if budget is not None and given:
+        raise ValueError(
+            f"--budget judges so many, whatever {' and '.join(given)} may say; drop "
+            "one of them."
+        )
+
+
+def _check_judge(judge: str | None, oracle: str | None, selector: str) -> None:
+    """Raise a ValueError if a judge is of no use."""
+    _selectors.check_judge(judge, selector)
+    if judge is not None and judge == oracle:
+        raise ValueError(f"--judge and --oracle are both {judge!r}; name two columns.")

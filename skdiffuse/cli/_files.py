@@ -211,12 +211,6 @@ def preferences(
     return values
 
 
-def preference(cell: object) -> float:
-    """Read A, B, tie or a number; anything else is NaN."""
-    text = str(cell)
-    return np.nan if text.strip().lower() in _BOOLEANS else _number(text)
-
-
 def predictions(table: pl.DataFrame, name: str) -> np.ndarray:
     """Return the preferences that a judge predicts: one in every row."""
     values = numbers(table, name, "--judge")

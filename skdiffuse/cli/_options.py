@@ -54,6 +54,53 @@ KnownTiesOption = Annotated[
         "Default: they are asked for like others."
     ),
 ]
+RuleOption = Annotated[
+    Literal["hypergeometric", "betting", "fixed"] | None,
+    typer.Option(
+        help="When to stop: by the heuristic of the DiffUse paper (default), by "
+        "bets with a guarantee (in random order), or at --max-annotations."
+    ),
+]
+RiskOption = Annotated[
+    float | None,
+    typer.Option(
+        help="Stop when the rule's risk is below this (default 0.05): a rule of "
+        "thumb, or a guarantee under --rule betting."
+    ),
+]
+TiesOption = Annotated[
+    Literal["draw", "drop"] | None,
+    typer.Option(
+        help="Under --rule hypergeometric a tie is no draw at all (drop, the "
+        "default), or a draw that nobody wins."
+    ),
+]
+LeastOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Judge at least so many examples. Default: 5."),
+]
+MostOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Judge at most so many examples. Default: 200."),
+]
+OrderOption = Annotated[
+    SelectorName | None,
+    typer.Option(
+        help="Which examples come first: representatives of clusters of "
+        "differences (default), random ones (default of --rule betting), random "
+        "ones of which those come more often whose outputs differ (weighted), or "
+        "those whose outputs differ most (norm)."
+    ),
+]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Column with a cheap judge's preferences in every row (a number in "
+        "[-1, 1], or A, B or tie; 0 for no opinion), made without a look at the "
+        "oracle: with random or weighted examples a good one saves judgements, and "
+        "none breaks a guarantee."
+    ),
+]
 ClusteringOption = Annotated[
     Literal["ward", "cosine", "kmeans"],
     typer.Option(help="How the diffuse selector clusters the differences."),

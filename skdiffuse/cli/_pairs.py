@@ -49,6 +49,10 @@ class Pairs:
             )
         return asked
 
+    def mask_without(self, asked: np.ndarray) -> np.ndarray:
+        """Return a mask of the other rows."""
+        return ~np.isin(np.arange(len(self)), asked)
+
 
 def read(
     file: Path, output_a: str, output_b: str, input_column: str | None = None
@@ -64,6 +68,24 @@ def read(
         column = _files.column(table, input_column, "--input")
         inputs = _files.as_text(column).to_list()
     return Pairs(table, texts_a, texts_b, inputs)
+
+
+def read_whole(
+    file: Path, output_a: str, output_b: str, input_column: str | None
+) -> Pairs:
+    """Read a file of all examples, of which some differ."""
+    pairs = read(file, output_a, output_b, input_column)
+    if pairs.all_equal:
+        raise ValueError(
+            f"columns {output_a!r} and {output_b!r} have equal outputs in every row, "
+            "so there is nothing to compare; look at --output-a and --output-b."
+        )
+    refuse_selection(
+        file,
+        pairs,
+        "its other examples are not in it; count its answers with: skdiffuse decide",
+    )
+    return pairs
 
 
 def refuse_selection(file: Path, pairs: Pairs, mend: str) -> None:

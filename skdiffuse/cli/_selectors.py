@@ -18,6 +18,7 @@ from skdiffuse.cli._pairs import Pairs
 
 NAMES = ("diffuse", "random", "weighted", "norm")
 DRAWN = ("random", "weighted")
+_LEAST, _MOST = 5, 200
 
 Stage = Callable[[str], Callable[[int, int], None]]
 
@@ -38,6 +39,26 @@ def make(
         representative=representative,
         random_state=seed,
     )
+
+
+def order_of(selector: str | None, rule: str | None) -> str:
+    """Return the name of the selector where none was given."""
+    return selector or ("random" if rule == "betting" else "diffuse")
+
+
+def limits(least: int | None, most: int | None) -> tuple[int, int]:
+    """Return between how many annotations a rule may stop."""
+    most = most or max(_MOST, least or 0)
+    return least or min(_LEAST, most), most
+
+
+def check_judge(judge: str | None, selector: str) -> None:
+    """Raise a ValueError if a judge's column is of no use."""
+    if judge is not None and selector not in DRAWN:
+        raise ValueError(
+            f"--judge is of use with --selector random or weighted, not with "
+            f"{selector}."
+        )
 
 
 def describe(name: str, chooser: Any, seed: int) -> str:
