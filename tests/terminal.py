@@ -90,5 +90,10 @@ class Terminal:
         except OSError:
             # The other side is closed.
             return False
-        self._stream.feed(data)
+        # The emulator knows no second screen: what was on it goes when it is left.
+        *shown, last = data.split(b"\x1b[?1049l")
+        for part in shown:
+            self._stream.feed(part)
+            self.screen.reset()
+        self._stream.feed(last)
         return bool(data)

@@ -1,7 +1,8 @@
 """The annotation loop in a terminal."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from itertools import zip_longest
 
 from rich.console import (
@@ -12,15 +13,28 @@ from rich.console import (
     RenderableType,
     RenderResult,
 )
-from rich.segment import Segment
+from rich.control import Control
+from rich.segment import ControlType, Segment
 from rich.text import Text
 
 from skdiffuse.annotation._session import Question, Session
 
 _ANNOTATOR = "terminal"
 _KEYS = {"1": "left", "2": "right", "0": "tie", "s": "skip"}
+_ASKED = {
+    "1": "left is better",
+    "2": "right is better",
+    "0": "tie",
+    "s": "skip",
+    "u": "undo",
+    "q": "save and quit",
+}
+_ENDED = {"u": "take back the last answer", "Enter": "end"}
 _NARROW = 60
-_ACCENT = "bold cyan"
+# Bold and reversed letters can be read on every background, colours cannot.
+_STRONG = "bold"
+_HINT = "bold italic"
+_NO_WRAP, _WRAP = "\x1b[?7l", "\x1b[?7h"
 
 _Layout = tuple[list[list[Segment]], list[list[Segment]]]
 
@@ -59,14 +73,30 @@ class Screen:
 
     def run(self) -> None:
         """Ask until the annotator quits."""
-        with self._console.screen(hide_cursor=True) as screen:
-            self._update = screen.update
+        with self._console.screen(hide_cursor=True), self._unwrapped():
             self._next()
             while True:
                 self._draw()
                 keys = self._read()
                 if not keys or self._take(keys):
                     return
+
+    @contextmanager
+    def _unwrapped(self) -> Iterator[None]:
+        """Cut off what is wider than the window thinks, instead of moving all down.
+
+        Terminals do not agree on the width of joined emoji.
+        """
+        self._write(_NO_WRAP)
+        try:
+            yield
+        finally:
+            self._write(_WRAP)
+
+    def _write(self, code: str) -> None:
+        if not self._console.legacy_windows:
+            self._console.file.write(code)
+            self._console.file.flush()
 
     def _take(self, keys: list[str]) -> bool:
         """Do what the keys say; True to quit."""
@@ -138,8 +168,9 @@ class Screen:
         self._offset = min(max(0, self._offset), hidden)
         shown = lines[self._offset : self._offset + self._window]
         shown += [[] for _ in range(self._window - len(shown))]
-        bar = _Lines(self._lines(_position(self._offset, self._window, hidden), width))
-        self._update(Group(_Lines(top), _Lines(shown), bar, _Lines(foot)))
+        bar = self._lines(_position(self._offset, self._window, hidden), width)
+        page = [*top, *shown, *bar, *foot]
+        self._console.print(_Page(page[-height:]), end="")
 
     def _laid_out(self, width: int, most: int) -> _Layout:
         """Return what stays and what scrolls; a long pair is laid out once a size."""
@@ -172,15 +203,10 @@ class Screen:
         return self._console.render_lines(renderable, options, pad=False)
 
     def _foot(self) -> RenderableType:
-        keys = (
-            "1 left is better   2 right is better   0 tie   s skip   u undo   "
-            "q save and quit"
-            if self._question is not None
-            else "u take back the last answer   Enter end"
-        )
-        rows = [Text(self._progress()), Text(keys, style=_ACCENT)]
+        keys = _ENDED if self._question is None else _ASKED
+        rows = [Text(self._progress()), _labels(keys)]
         if self._message:
-            rows.insert(0, Text(self._message, style="yellow"))
+            rows.insert(0, Text(self._message, style=_HINT))
         return Group(*rows)
 
     def _progress(self) -> str:
@@ -220,8 +246,8 @@ def in_words(status: dict) -> str:
     return "   ".join(parts)
 
 
-class _Lines:
-    """Lines that are rendered already."""
+class _Page:
+    """Lines from the top of the window to its bottom, over those that were there."""
 
     def __init__(self, lines: list[list[Segment]]) -> None:
         self._lines = lines
@@ -229,9 +255,12 @@ class _Lines:
     def __rich_console__(
         self, console: Console, options: ConsoleOptions
     ) -> RenderResult:
-        for line in self._lines:
+        yield Control.home()
+        for place, line in enumerate(self._lines):
+            if place:
+                yield Segment.line()
+            yield Control((ControlType.ERASE_IN_LINE, 0))
             yield from line
-            yield Segment.line()
 
 
 class _Beside:
@@ -245,11 +274,16 @@ class _Beside:
     ) -> RenderResult:
         width = max(1, (options.max_width - 3) // 2)
         column = options.update(width=width, height=None)
-        left, right = (console.render_lines(text, column) for text in self._texts)
-        blank = [Segment(" " * width)]
-        line = Segment(" │ ", console.get_style("dim"))
-        for one, other in zip_longest(left, right, fillvalue=blank):
-            yield from (*one, line, *other, Segment.line())
+        left, right = (
+            console.render_lines(text, column, pad=False) for text in self._texts
+        )
+        line = Segment("│ ", console.get_style("dim"))
+        nothing: list[Segment] = []
+        for one, other in zip_longest(left, right, fillvalue=nothing):
+            # Spaces for what counts cells, a command for terminals that count others.
+            gap = Segment(" " * (width + 1 - Segment.get_line_length(one)))
+            there = Control.move_to_column(width + 1).segment
+            yield from (*one, gap, there, line, *other, Segment.line())
 
 
 def _size_of(console: Console) -> ConsoleDimensions:
@@ -261,7 +295,15 @@ def _size_of(console: Console) -> ConsoleDimensions:
 
 
 def _titles() -> tuple[Text, Text]:
-    return Text("1 left", style=_ACCENT), Text("2 right", style=_ACCENT)
+    return _labels({"1": "left"}), _labels({"2": "right"})
+
+
+def _labels(keys: dict[str, str]) -> Text:
+    """Show what the keys do."""
+    parts: list[tuple[str, str]] = []
+    for key, deed in keys.items():
+        parts += [(f" {key} ", "reverse"), (f" {deed}   ", _STRONG)]
+    return Text.assemble(*parts)
 
 
 def _input(question: Question) -> RenderableType:

@@ -4,6 +4,7 @@ import signal
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -250,7 +251,8 @@ def _screen_shower(show_leader: bool) -> Any:
         )
 
     def show(session: Session) -> None:
-        with reader() as read:
+        # Ctrl-C quits like q: every answer is on disk.
+        with suppress(KeyboardInterrupt), reader() as read:
             Screen(session, console, read, show_leader=show_leader).run()
 
     return show

@@ -172,7 +172,7 @@ def _headline(console: Console, text: str) -> None:
 
 def _notes(console: Console, result: dict[str, Any]) -> None:
     for note in result["notes"]:
-        _line(console, f"Note: {note}", style="yellow")
+        _line(console, f"Note: {note}", style="italic")
 
 
 def _line(console: Console, text: str, style: str = "") -> None:
