@@ -105,7 +105,15 @@ def test_answer_skip_undo_quit_and_resume(annotate, file):
     assert [line["answer"] for line in answers_of(file)] == ["left", "tie", "left"]
 
 
-def test_kill_loses_no_answer_and_gives_the_file_free(annotate, file):
+def test_kill_loses_no_answer_and_gives_the_file_free(annotate, tmp_path):
+    file = tmp_path / "large.jsonl"
+    pl.DataFrame(
+        {
+            "input": [f"image {i}" for i in range(5000)],
+            "output_a": [f"It is a {i}." for i in range(5000)],
+            "output_b": [f"A {i % 97}, or a {i % 89}?" for i in range(5000)],
+        }
+    ).write_ndjson(file)
     terminal = annotate(file, "--selector", "random")
     terminal.until("0 judged")
     for n in range(1, 5):

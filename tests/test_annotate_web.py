@@ -239,7 +239,14 @@ def test_keys_clicks_undo_skip_quit_and_resume(serve, open_page, file):
     page.driver.get(page.driver.current_url.split("#")[0] + "#wrong")
 
 
-def test_kill_loses_no_answer(serve, open_page, file):
+def test_kill_loses_no_answer(serve, open_page, tmp_path):
+    file = tmp_path / "large.csv"
+    pl.DataFrame(
+        {
+            "output_a": [f"It is a {i}." for i in range(5000)],
+            "output_b": [f"A {i % 97}, or a {i % 89}?" for i in range(5000)],
+        }
+    ).write_csv(file)
     server = serve(file)
     page = open_page(server.address)
     for n in range(1, 5):
