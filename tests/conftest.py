@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from sklearn import config_context
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile(
@@ -17,6 +18,14 @@ settings.register_profile(
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
 _BESIDE = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def _trusting_simulations(request):
+    """Spare simulations the checks of parameters, which take half of their time."""
+    trusting = request.node.get_closest_marker("simulation") is not None
+    with config_context(skip_parameter_validation=trusting):
+        yield
 
 
 @pytest.fixture(scope="session")

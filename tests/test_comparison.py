@@ -187,6 +187,7 @@ def first_named(rule, preferences):
 
 @pytest.mark.parametrize("ties", [0.0, 0.3, 0.7])
 @pytest.mark.parametrize("ahead", [0, 1])
+@pytest.mark.simulation
 def test_betting_rule_keeps_its_promise(ties, ahead):
     alpha, runs, n = 0.1, 1500, 60
     y = pool_of(n, ties, ahead)

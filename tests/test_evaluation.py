@@ -213,6 +213,7 @@ def test_bins_of_norms():
     assert total / 103 == pytest.approx(abs(y.mean()))
 
 
+@pytest.mark.simulation
 def test_coverage_of_wilson_is_what_it_must_be():
     y = np.repeat([1.0, 0.0], [12, 28])
     classical = {"labels": PPIMeanEstimator(lam=0)}

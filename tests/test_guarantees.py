@@ -251,6 +251,7 @@ def test_a_good_judge_saves_draws_and_a_bad_one_costs_few():
 @pytest.mark.parametrize(
     ("judge", "ahead"), [("none", 1), ("good", 1), ("adverse", 1), ("adverse", 0)]
 )
+@pytest.mark.simulation
 def test_weighted_draws_keep_the_promise(judge, ahead):
     alpha, runs, n = 0.2, 300, 30
     y = np.repeat([1.0, 0.0, -1.0], [9 - ahead, 12 + ahead, 9])
@@ -326,6 +327,7 @@ def test_confidence_sequence_inverts_the_bets():
 
 @pytest.mark.parametrize("selector", [RANDOM, WEIGHTED], ids=["random", "weighted"])
 @pytest.mark.parametrize("judged", [False, True])
+@pytest.mark.simulation
 def test_confidence_sequence_holds_at_all_moments(selector, judged):
     X, y = make_preference_pool(40, identical_rate=0.2, random_state=2)
     judge = np.where(np.arange(40) % 3, y, 0.0) if judged else None
@@ -401,6 +403,7 @@ def test_equal_draws_without_a_judge_give_the_mean_and_its_error():
 @pytest.mark.parametrize("selector", [RANDOM, WEIGHTED], ids=["random", "weighted"])
 @pytest.mark.parametrize("judged", [False, True])
 @pytest.mark.parametrize("n", [20, 60])
+@pytest.mark.simulation
 def test_interval_of_a_fixed_budget_covers(selector, judged, n):
     X, y = make_preference_pool(
         200, winning_distance=0.2, tie_rate=0.4, identical_rate=0.3, random_state=3
@@ -426,6 +429,7 @@ def test_interval_of_a_fixed_budget_covers(selector, judged, n):
         assert np.mean(widths) < alone
 
 
+@pytest.mark.simulation
 def test_strata_give_a_wide_but_honest_interval():
     X, y = make_preference_pool(150, winning_distance=0.3, random_state=4)
     selector = DiffUseSelector(representative="random")

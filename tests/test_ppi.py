@@ -464,6 +464,7 @@ def test_moments_of_many_batches_are_those_of_one_array():
 
 @pytest.mark.parametrize("judge", [0.9, 0.5, 0.0, -0.5])
 @pytest.mark.parametrize("lam", ["ols", "ppi++", 1.0])
+@pytest.mark.simulation
 def test_bias_and_coverage_by_simulation(judge, lam):
     rate, runs = 0.4, 1500
     rng = np.random.RandomState(0)
@@ -481,6 +482,7 @@ def test_bias_and_coverage_by_simulation(judge, lam):
         assert count / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs), method
 
 
+@pytest.mark.simulation
 def test_interval_holds_the_rate_of_each_chat_model(real_data):
     table = pd.read_csv(real_data / "xstest_refusal.csv")
     for model, rows in table.groupby("model"):

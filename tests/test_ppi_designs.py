@@ -123,6 +123,7 @@ def test_weights_of_no_row_and_of_all_rows():
     [PPIMeanEstimator(), RidgePPIMeanEstimator(penalty="plugin")],
     ids=["ols", "plugin"],
 )
+@pytest.mark.simulation
 def test_unequal_sampling_by_simulation(binary, estimator):
     rng = np.random.default_rng(0)
     errors, naive, spread, held, runs = [], [], [], 0, 500
@@ -218,6 +219,7 @@ def test_copies_in_a_group_tell_nothing_new(lam):
 
 
 @pytest.mark.parametrize("binary", [True, False])
+@pytest.mark.simulation
 def test_groups_by_simulation(binary):
     rng = np.random.default_rng(0)
     runs, held, ignored = 400, 0, 0

@@ -522,6 +522,7 @@ def test_useless_judges_get_little_weight():
     ids=["cv", "plugin"],
 )
 @pytest.mark.parametrize("judge", [0.9, 0.0, -0.5])
+@pytest.mark.simulation
 def test_bias_and_coverage_of_ridge_by_simulation(estimator, judge):
     rate, runs = 0.3, 1000
     rng = np.random.RandomState(0)
@@ -537,6 +538,7 @@ def test_bias_and_coverage_of_ridge_by_simulation(estimator, judge):
     assert held / runs >= 0.95 - 3 * np.sqrt(0.95 * 0.05 / runs)
 
 
+@pytest.mark.simulation
 def test_cross_fit_takes_the_bias_away():
     bias = {None: [], 5: []}
     for seed in range(3000):

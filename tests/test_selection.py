@@ -308,6 +308,7 @@ def test_counts_are_checked(count):
         selector.annotation_order(3)
 
 
+@pytest.mark.simulation
 def test_inclusion_probabilities_of_random_representatives():
     X, _ = make_preference_pool(n_samples=60, n_features=3, random_state=0)
     runs = 4000
@@ -432,6 +433,7 @@ def test_baselines_from_the_definition():
         assert selector.draw_probabilities_ is None
 
 
+@pytest.mark.simulation
 def test_random_order_is_uniform():
     first = [
         RandomSelector(random_state=seed).fit(np.eye(4)).annotation_order(2)

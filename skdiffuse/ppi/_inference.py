@@ -5,7 +5,6 @@ from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import stats
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import (
     StrOptions,
@@ -214,8 +213,7 @@ class InferenceMixin(SpreadMixin):
             error = math.sqrt(self._plain_variance())
         else:
             error, freedom = self.standard_error_, self._degrees_of_freedom()
-        distribution = stats.norm if math.isinf(freedom) else stats.t(freedom)
-        return p_value_of(distance, error, distribution, alternative)
+        return p_value_of(distance, error, freedom, alternative)
 
     def _check_inference(
         self, method: str, alternative: str, label_range: Any, caller: str
