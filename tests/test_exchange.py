@@ -653,7 +653,7 @@ def test_rows_that_do_not_fit(selections, tmp_path):
     err = failure(*table([*rows, rows[4], rows[2], rows[2]]))
     assert f"has rows {rows[2]}, {rows[4]} more than once" in err
     err = failure(*table([*rows[1:], "first"]))
-    assert "row 'first', which is no number" in err
+    assert "its answer 15 (counted from zero) for the row 'first', which is no" in err
     err = failure(*table([*rows[1:], "1.5"]))
     assert "row '1.5', which is no number" in err
 
@@ -740,3 +740,157 @@ def test_report_says_what_to_do_next(pool, tmp_path):
     result = json.loads(out)
     assert result["format"] == "label-studio"
     assert result["configuration"].endswith("j.xml")
+
+
+def swapped_pool(pool, tmp_path):
+    """Write the examples with the outputs of A as those of B, and the reverse."""
+    path = tmp_path / "swapped.jsonl"
+    names = {"output_a": "output_b", "output_b": "output_a"}
+    pl.read_ndjson(pool).rename(names).write_ndjson(path)
+    return path
+
+
+def test_answers_to_other_texts_are_refused(pool, selections, tmp_path):
+    # The same rows on the same sides, drawn from another file.
+    options = ("--selector", "random", "--budget", 16, "--seed", 5)
+    source, folder = swapped_pool(pool, tmp_path), tmp_path / "other"
+    folder.mkdir()
+    forms = ("csv", "jsonl", "label-studio", "argilla")
+    others = {form: select(source, folder, form, *options) for form in forms}
+    rows = rows_of(selections)
+    assert rows_of(others) == rows
+    said = {row: [("A", None)] for row in rows}
+    filled = fill_in(others["csv"], dict.fromkeys(rows, "A"), tmp_path / "filled.csv")
+    answers = [filled, *(f[-1] for f in exports(others, tmp_path, said).values())]
+    for selection in selections.values():
+        for path in answers:
+            err = failure(selection, path)
+            assert "has other outputs than" in err
+            assert f"in rows {rows[0]}, {rows[1]}, " in err
+            assert "give the file that select wrote for them" in err
+
+
+def test_texts_may_have_other_line_ends_and_outer_blanks(selections, tmp_path):
+    rows = rows_of(selections)
+    filled = fill_in(selections["csv"], dict.fromkeys(rows, "A"), tmp_path / "f.csv")
+    texts = pl.col("output_a", "output_b")
+    changed = pl.read_csv(filled, infer_schema=False).with_columns(
+        texts.str.replace_all("\r\n", "\n").str.replace_all("\n", "\r\n") + " \n"
+    )
+    changed.write_csv(tmp_path / "changed.csv")
+    for selection in selections.values():
+        assert verdict(selection, tmp_path / "changed.csv")["winner"] == "A"
+
+
+def test_sides_of_a_table_must_not_contradict(pool, selections, tmp_path):
+    tasks = [task["data"] for task in tasks_of(selections["label-studio"])]
+    table = pl.DataFrame(
+        {
+            "row": [task["row"] for task in tasks],
+            "left": [task["left"] for task in tasks],
+            "preference": [side("A", task["left"]) for task in tasks],
+        }
+    )
+    path = tmp_path / "a.csv"
+    table.write_csv(path)
+    # Who stood where is known from the answers, if the selection does not say it.
+    for form in ("csv", "label-studio", "argilla"):
+        assert verdict(selections[form], path)["counts"]["A"] == 16
+    other = pl.when(pl.col("left") == "A").then(pl.lit("B")).otherwise(pl.lit("A"))
+    table.with_columns(left=other).write_csv(path)
+    err = failure(selections["label-studio"], path)
+    assert f"stood on the left in row {tasks[0]['row']}, and the selection" in err
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("selector", "random, seed 6"), ("n_pool", 41), ("draw", 17)]
+)
+def test_answers_to_rows_of_another_design(selections, tmp_path, name, value):
+    rows = rows_of(selections)
+    path = fill_in(selections["csv"], dict.fromkeys(rows, "A"), tmp_path / "f.csv")
+    # A spreadsheet may round what is known better here.
+    table = pl.read_csv(path).with_columns(pl.col("probability").round(2))
+    table.write_csv(path)
+    assert verdict(selections["csv"], path)["winner"] == "A"
+    table.with_columns(pl.lit(value).alias(name)).write_csv(path)
+    err = failure(selections["csv"], path)
+    assert f"in column {name!r} for row {rows[0]}, and" in err
+    assert "drop them from the annotations" in err
+
+
+def test_columns_of_select_are_known_in_any_case(selections, tmp_path):
+    rows = rows_of(selections)
+    path = fill_in(selections["csv"], dict.fromkeys(rows, "A"), tmp_path / "f.csv")
+    plain = verdict(path)
+    table = pl.read_csv(path, infer_schema=False)
+    kept = table.rename(lambda n: n if n == "preference" else f" {n.title()}")
+    kept.write_csv(path)
+    assert verdict(path) == plain
+    assert verdict(path)["selected"] == rows
+    table.select(Row="row", preference="preference").write_csv(path)
+    assert verdict(selections["csv"], path)["counts"] == plain["counts"]
+
+
+def test_selected_are_numbers_or_nothing(selections, tmp_path):
+    rows = rows_of(selections)
+    path = fill_in(selections["csv"], dict.fromkeys(rows, "A"), tmp_path / "f.csv")
+    table = pl.read_csv(path, infer_schema=False)
+    table.drop("row").write_csv(path)
+    assert verdict(path)["selected"] is None
+    for cells, message in (
+        (["x", *rows[1:]], "column 'row' of"),
+        ([f"{rows[1]}.0", *rows[1:]], f"holds a row twice in {path} (row {rows[1]})"),
+    ):
+        numbers = pl.Series([str(cell) for cell in cells])
+        table.with_columns(row=numbers).write_csv(path)
+        assert message in failure(path)
+
+
+def test_blank_rows_are_no_answers(selections, tmp_path):
+    rows = rows_of(selections)
+    path = tmp_path / "a.csv"
+    path.write_text(
+        "".join(["row,preference\n", *(f"{r},A\n" for r in rows), ",\n,\n"])
+    )
+    assert verdict(selections["csv"], path)["winner"] == "A"
+    said = {row: [("A", None)] for row in rows}
+    files = exports(selections, tmp_path, said)["CSV export"]
+    with files[-1].open("a", encoding="utf-8") as file:
+        file.write("," * (len(pl.read_csv(files[-1]).columns) - 1) + "\n")
+    assert verdict(*files)["winner"] == "A"
+    with path.open("a") as file:
+        file.write(",A\n")
+    assert "its answer 18 (counted from zero) for the row None" in failure(
+        selections["csv"], path
+    )
+
+
+@pytest.mark.parametrize("tool", ["Argilla", "flat records"])
+@pytest.mark.parametrize("responses", ["left", 7, {"value": "left"}, ["left"]])
+def test_responses_of_another_shape(selections, tmp_path, tool, responses):
+    def spoil(records):
+        if tool == "Argilla":
+            records[2]["responses"]["preference"] = responses
+        else:
+            records[2]["preference.responses"] = responses
+
+    if tool == "flat records" and responses == ["left"]:
+        return
+    err = failure(*spoilt(selections, tmp_path, spoil, tool))
+    assert "responses in its record 2 (counted from zero) that are no list" in err
+
+
+def test_half_a_character_is_no_fault_of_ours(selections, tmp_path):
+    def spoil(tasks):
+        tasks[1]["data"]["selector"] = "\ud800"
+        tasks[1]["data"]["left_output"] += "\ud800"
+
+    err = failure(*spoilt(selections, tmp_path, spoil))
+    assert "'\\\\ud800' in column 'selector'" in err
+
+
+def test_long_values_are_quoted_in_part(selections, tmp_path):
+    answers = pl.DataFrame({"row": rows_of(selections), "preference": "x" * 5000})
+    answers.write_csv(tmp_path / "a.csv")
+    err = failure(selections["csv"], tmp_path / "a.csv")
+    assert f"'{'x' * 199}... in row" in err

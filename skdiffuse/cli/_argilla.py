@@ -23,6 +23,7 @@ from skdiffuse.cli._sheet import (
     carried,
     check_rows,
     read_json,
+    texts_of,
 )
 
 TOOL = "Argilla"
@@ -100,11 +101,11 @@ def read_records(path: Path, records: list[dict[str, Any]], question: str) -> Sh
     answers = []
     names: dict[str, None] = {}
     n_unsure = 0
-    for record, each in zip(records, metadata, strict=True):
+    for place, (record, each) in enumerate(zip(records, metadata, strict=True)):
         responses = record.get("responses")
         responses = responses if isinstance(responses, dict) else {}
         names.update(dict.fromkeys(responses))
-        given = responses.get(question) or []
+        given = _listed(path, place, responses.get(question), dict)
         # What to_json leaves out; a record with a submitted response is completed.
         pending = record.get("status") == "pending"
         skipped = "draft or discarded, in a pending record" if pending else None
@@ -122,7 +123,11 @@ def read_records(path: Path, records: list[dict[str, Any]], question: str) -> Sh
             "matters, write dataset.records(with_responses=True).to_list(flatten=True) "
             "to a JSON file, which says it."
         )
-    return Sheet(path, TOOL, carried(metadata), answers, notes)
+    texts = [
+        {**each, **record["fields"]}
+        for record, each in zip(records, metadata, strict=True)
+    ]
+    return Sheet(path, TOOL, carried(metadata), answers, notes, texts_of(texts))
 
 
 def read_flat(path: Path, records: list[dict[str, Any]], question: str) -> Sheet:
@@ -137,13 +142,29 @@ def read_flat(path: Path, records: list[dict[str, Any]], question: str) -> Sheet
     }
     _check_question(path, names, question)
     answers = []
-    for record in records:
-        values = record.get(f"{question}{ending}") or []
-        statuses = record.get(f"{question}{ending}.status") or []
+    for place, record in enumerate(records):
+        values, statuses = (
+            _listed(path, place, record.get(f"{question}{name}"), object)
+            for name in (ending, f"{ending}.status")
+        )
         for value, status in zip_longest(values, statuses):
             skipped = None if status in (None, "submitted") else str(status)
             answers.append(Answer(record["row"], value, record.get("left"), skipped))
-    return Sheet(path, TOOL, carried(records), answers)
+    return Sheet(path, TOOL, carried(records), answers, texts=texts_of(records))
+
+
+def _listed(path: Path, place: int, responses: Any, kind: type) -> list[Any]:
+    """Return the responses of a record, which are a list of one kind of things."""
+    if responses is None:
+        return []
+    if not isinstance(responses, list) or not all(
+        isinstance(one, kind) for one in responses
+    ):
+        raise ValueError(
+            f"{path} has responses in its record {place} (counted from zero) that are "
+            f"no list as Argilla writes it ({_files.shown(responses)}); export it anew."
+        )
+    return responses
 
 
 def _check_question(path: Path, names: Iterable[str], question: str) -> None:

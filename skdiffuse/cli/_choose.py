@@ -18,7 +18,6 @@ from skdiffuse.cli import (
     _pairs,
     _report,
     _selectors,
-    _sheet,
     _terminal,
 )
 from skdiffuse.cli._options import (
@@ -155,8 +154,9 @@ def decide(
         answered = _exchange.read(annotations, preference)
     design = _exchange.design_of(selection, answered)
     table = selection.table.filter(pl.Series(design.chosen))
-    if "row" in table.columns and table["row"].n_unique() < len(table):
-        raise ValueError("column 'row' holds a row twice; give each row once.")
+    rows = None
+    if "row" in table.columns:
+        rows = _exchange.numbers_of(selection, table)
     notes: list[str] = []
     if answered is None and selection.tool is None:
         answers = _filled_in(table, preference)
@@ -165,8 +165,7 @@ def decide(
             selection, table, answered or selection, preference
         )
     result = _answers.decision(design, answers, confidence)
-    if "row" in table.columns:
-        result["selected"] = [_sheet.row_number(row) for row in table["row"]]
+    result["selected"] = rows
     result["notes"] = notes + result["notes"]
     _terminal.show(result, as_json, _report.verdict)
 

@@ -10,14 +10,17 @@ import polars as pl
 from skdiffuse._validation import rows_in_words
 from skdiffuse.cli import _argilla, _design, _files, _label_studio
 from skdiffuse.cli._sheet import (
+    CARRIED,
     LEFT,
     RIGHT,
+    TEXTS,
     TIE,
     Answer,
     Sheet,
     is_blank,
     read_json,
     row_number,
+    texts_of,
 )
 
 Format = Literal["csv", "jsonl", "label-studio", "argilla"]
@@ -73,16 +76,40 @@ def read(path: Path, question: str) -> Sheet:
 
 
 def _read_table(path: Path, question: str) -> Sheet:
-    table = _files.read_table(path)
+    table = _named_as_written(_files.read_table(path))
     if _label_studio.is_flat(set(table.columns)):
-        return _label_studio.read_flat(path, table.to_dicts(), question)
-    answers = []
-    if {"row", question} <= set(table.columns):
-        answers = [
-            Answer(row, choice)
-            for row, choice in zip(table["row"], table[question], strict=True)
+        records = [
+            record
+            for record in table.iter_rows(named=True)
+            if not all(is_blank(cell) for cell in record.values())
         ]
-    return Sheet(path, None, table, answers)
+        return _label_studio.read_flat(path, records, question)
+    if "row" not in table.columns:
+        return Sheet(path, None, table, [])
+    answers = []
+    if question in table.columns:
+        left = table["left"] if "left" in table.columns else [None] * len(table)
+        answers = [
+            Answer(row, choice, side)
+            for row, choice, side in zip(
+                table["row"], table[question], left, strict=True
+            )
+        ]
+    there = [name for name in ("row", *TEXTS) if name in table.columns]
+    texts = texts_of(table.select(there).iter_rows(named=True))
+    return Sheet(path, None, table, answers, texts=texts)
+
+
+def _named_as_written(table: pl.DataFrame) -> pl.DataFrame:
+    """Give the columns that select writes their names back: `Row` is `row`."""
+    names = {name.strip().lower(): name for name in reversed(table.columns)}
+    return table.rename(
+        {
+            names[name]: name
+            for name in (*CARRIED, *TEXTS)
+            if name in names and name not in table.columns
+        }
+    )
 
 
 def _read_json(path: Path, question: str) -> Sheet:
@@ -163,10 +190,14 @@ def match(
     question : str
         The column, control or question with the answers.
     """
-    rows = _rows(selection, chosen)
+    rows = numbers_of(selection, chosen)
     left = _sides(selection, chosen, rows)
     answers = _by_row(annotations, rows, question)
+    if annotations is not selection and _is_selection(annotations):
+        _check_same_design(selection, annotations)
     _check_sides(annotations, answers, left)
+    if annotations is not selection:
+        _check_same_texts(selection, annotations, left)
     values: dict[int, list[float]] = {row: [] for row in rows}
     skipped: dict[int, list[str]] = {}
     for row, answer in answers:
@@ -179,7 +210,79 @@ def match(
     return np.array([np.mean(values[row]) for row in rows]), notes
 
 
-def _rows(selection: Sheet, chosen: pl.DataFrame) -> list[int]:
+def _check_same_design(selection: Sheet, annotations: Sheet) -> None:
+    """Raise a ValueError if the answers belong to rows that were chosen otherwise.
+
+    Probabilities may differ: a spreadsheet rounds them.
+    """
+    names = [name for name in _design.COLUMNS if name != "probability"]
+    asked, answered = (
+        {
+            row_number(cells[0]): cells[1:]
+            for cells in sheet.table.select("row", *names).iter_rows()
+        }
+        for sheet in (selection, annotations)
+    )
+    for row in [row for row in asked if row is not None and row in answered]:
+        for name, one, other in zip(names, asked[row], answered[row], strict=True):
+            if not (is_blank(other) or _reads_alike(one, other)):
+                raise ValueError(
+                    f"{annotations.path} has {_files.shown(other)} in column {name!r} "
+                    f"for row {row}, and {selection.path} has {_files.shown(one)}: "
+                    "these are answers to another selection; give the file that "
+                    "select wrote for them, or, if only these columns were changed, "
+                    "drop them from the annotations."
+                )
+
+
+def _reads_alike(one: Any, other: Any) -> bool:
+    """Tell whether two cells hold the same text, or the same number."""
+    if str(one).strip() == str(other).strip():
+        return True
+    return _files.preference(one) == _files.preference(other)
+
+
+def _check_same_texts(
+    selection: Sheet, annotations: Sheet, left: dict[int, str]
+) -> None:
+    """Raise a ValueError if other outputs were judged than were selected."""
+    asked = {row_number(texts["row"]): texts for texts in selection.texts}
+    differ = []
+    for texts in annotations.texts:
+        row = row_number(texts["row"])
+        if row is None or row not in asked:
+            continue
+        side = left.get(row)
+        both = _outputs(asked[row], side), _outputs(texts, side)
+        if any(
+            None not in pair and pair[0] != pair[1] for pair in zip(*both, strict=True)
+        ):
+            differ.append(row)
+    if differ:
+        raise ValueError(
+            f"{annotations.path} has other outputs than {selection.path} in "
+            f"{rows_in_words(_once(differ))}: these are answers to other texts; give "
+            "the file that select wrote for them, or, if only the texts were changed "
+            "on the way, drop their columns from the annotations."
+        )
+
+
+def _outputs(texts: dict[str, Any], left: str | None) -> list[str | None]:
+    """Return the outputs of A and of B, None where the file does not say them."""
+    names = ["output_a", "output_b"]
+    if left is not None and not texts.keys() & set(names):
+        names = ["left_output", "right_output"]
+        if left == "B":
+            names.reverse()
+    return [_plain(texts[name]) if name in texts else None for name in names]
+
+
+def _plain(text: Any) -> str:
+    """Return a text as it reads, whatever wrote its line ends and outer blanks."""
+    return "\n".join(str("" if text is None else text).splitlines()).strip()
+
+
+def numbers_of(selection: Sheet, chosen: pl.DataFrame) -> list[int]:
     """Return the numbers of the chosen rows."""
     if "row" not in chosen.columns:
         raise ValueError(
@@ -191,10 +294,16 @@ def _rows(selection: Sheet, chosen: pl.DataFrame) -> list[int]:
         row = row_number(cell)
         if row is None:
             raise ValueError(
-                f"column 'row' of {selection.path} holds {cell!r}, which is no number "
-                "of a row; give the file as select wrote it."
+                f"column 'row' of {selection.path} holds {_files.shown(cell)}, which "
+                "is no number of a row; give the file as select wrote it."
             )
         rows.append(row)
+    twice = [row for row, count in Counter(rows).items() if count > 1]
+    if twice:
+        raise ValueError(
+            f"column 'row' holds a row twice in {selection.path} "
+            f"({rows_in_words(twice)}); give each row once."
+        )
     return rows
 
 
@@ -221,12 +330,15 @@ def _by_row(
             )
         _files.column(annotations.table, question, "--preference")
     known, unknown, answers = set(rows), [], []
-    for answer in annotations.answers:
+    for place, answer in enumerate(annotations.answers):
         row = row_number(answer.row)
+        if row is None and is_blank(answer.row) and is_blank(answer.choice):
+            continue
         if row is None:
             raise ValueError(
-                f"{annotations.path} has an answer for the row {answer.row!r}, which "
-                "is no number; write row as select wrote it."
+                f"{annotations.path} has its answer {place} (counted from zero) for "
+                f"the row {_files.shown(answer.row)}, which is no number; write row as "
+                "select wrote it."
             )
         if row in known:
             answers.append((row, answer))
@@ -258,8 +370,8 @@ def _check_sides(
         side = str(answer.left).strip()
         if side not in ("A", "B"):
             raise ValueError(
-                f"{annotations.path} says that {side!r} stood on the left in row "
-                f"{row}; it is A or B, as select wrote it."
+                f"{annotations.path} says that {_files.shown(side)} stood on the left "
+                f"in row {row}; it is A or B, as select wrote it."
             )
         if left.setdefault(row, side) != side:
             raise ValueError(
@@ -289,8 +401,9 @@ def _value(annotations: Sheet, row: int, answer: Answer, left: dict[int, str]) -
     if annotations.tool is None:
         known = "A, B, tie or a number in [-1, 1]"
     raise ValueError(
-        f"{annotations.path} holds {answer.choice!r} in row {row}, which is none of "
-        f"{known}; name what was asked with --preference, or mend the answer."
+        f"{annotations.path} holds {_files.shown(answer.choice)} in row {row}, which "
+        f"is none of {known}; name what was asked with --preference, or mend the "
+        "answer."
     )
 
 

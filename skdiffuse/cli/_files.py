@@ -14,6 +14,7 @@ import polars.selectors as cs
 from skdiffuse._validation import rows_in_words
 
 FORMATS = "a .csv, .jsonl (.ndjson) or .parquet file"
+_SHOWN = 200  # characters of a value that is wrong
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _WORDS = {**_BOOLEANS, "a": 1.0, "b": -1.0, "tie": 0.0}
 _WRITERS: dict[str, Callable[[pl.DataFrame, IO[bytes]], object]] = {
@@ -89,6 +90,12 @@ def write_new(contents: dict[Path, bytes]) -> None:
         raise
 
 
+def shown(value: Any) -> str:
+    """Quote a value that is wrong, or the start of it."""
+    text = repr(value)
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "..."
+
+
 def column(table: pl.DataFrame, name: str, option: str) -> pl.Series:
     """Return a column, or say which ones there are."""
     if name in table.columns:
@@ -154,7 +161,7 @@ def numbers(
     bad = np.flatnonzero(~np.isfinite(values) & ~(empty if optional else False))
     if len(bad) == 0:
         return values
-    found = "nothing" if empty[bad[0]] else repr(series[int(bad[0])])
+    found = "nothing" if empty[bad[0]] else shown(series[int(bad[0])])
     mend = "write a number, true or false, or A, B or tie"
     mend += (
         ", or leave it empty" if optional else " in every row: a judge scores them all"
@@ -202,7 +209,7 @@ def preferences(
     bad = np.flatnonzero(~(np.abs(values) <= 1))
     if len(bad):
         empty = is_empty(series)
-        what = "nothing" if empty[bad[0]] else repr(series[int(bad[0])])
+        what = "nothing" if empty[bad[0]] else shown(series[int(bad[0])])
         raise ValueError(
             f"column {name!r} holds {what} in {rows_in_words(rows[bad].tolist())} "
             "(counted from zero), chosen to be judged; write A, B or tie, or a number "
@@ -254,6 +261,9 @@ def _number(text: str | None) -> float:
     word = "" if text is None else text.strip().lower()
     if word in _WORDS:
         return _WORDS[word]
+    # To Python a number may have an underscore, and digits of any script.
+    if "_" in word or not word.isascii():
+        return float("nan")
     try:
         return float(word)
     except ValueError:

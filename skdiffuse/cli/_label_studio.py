@@ -18,6 +18,7 @@ from skdiffuse.cli._sheet import (
     carried,
     check_rows,
     is_blank,
+    texts_of,
 )
 
 TOOL = "Label Studio"
@@ -119,7 +120,7 @@ def read_tasks(path: Path, tasks: list[dict[str, Any]], question: str) -> Sheet:
             f"{path} has no answers to {question!r}, but to {', '.join(names)}: name "
             "one of them with --preference."
         )
-    return Sheet(path, TOOL, carried(data), answers)
+    return Sheet(path, TOOL, carried(data), answers, texts=texts_of(data))
 
 
 def read_flat(path: Path, records: list[dict[str, Any]], question: str) -> Sheet:
@@ -136,7 +137,7 @@ def read_flat(path: Path, records: list[dict[str, Any]], question: str) -> Sheet
             f"{path} has no answers to {question!r}; name what was asked with "
             "--preference."
         )
-    return Sheet(path, TOOL, carried(records), answers)
+    return Sheet(path, TOOL, carried(records), answers, texts=texts_of(records))
 
 
 def _list(task: dict[str, Any], name: str) -> list[dict[str, Any]]:

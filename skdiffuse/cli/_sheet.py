@@ -16,6 +16,7 @@ LEFT, TIE, RIGHT = "left", "tie", "right"
 QUESTION = "Which output is better?"
 # What a tool carries beside the texts: which generator stood on the left, too.
 CARRIED = ("row", "left", *_design.COLUMNS)
+TEXTS = ("output_a", "output_b", "left_output", "right_output")
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Sheet:
         In the order of the file; several of a row where a tool allows that.
     notes : list of str
         What was noticed in reading.
+    texts : list of dict
+        The number of a row and its outputs, as far as the file has them.
     """
 
     path: Path
@@ -63,6 +66,7 @@ class Sheet:
     table: pl.DataFrame
     answers: list[Answer]
     notes: list[str] = field(default_factory=list)
+    texts: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def is_answered(self) -> bool:
@@ -73,6 +77,12 @@ class Sheet:
 def is_blank(value: Any) -> bool:
     """Tell whether a cell holds nothing."""
     return value is None or str(value).strip().lower() in ("", "nan")
+
+
+def texts_of(examples: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the outputs of examples, and nothing else but their rows."""
+    names = ("row", *TEXTS)
+    return [{name: one[name] for name in names if name in one} for one in examples]
 
 
 def row_number(value: Any) -> int | None:
@@ -153,4 +163,7 @@ def read_json(path: Path) -> list[dict[str, Any]]:
 
 
 def _text(value: Any) -> str | None:
-    return None if value is None else str(value)
+    # Half of a character is kept as its escape: a table has none.
+    return (
+        None if value is None else str(value).encode(errors="backslashreplace").decode()
+    )
