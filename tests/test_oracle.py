@@ -1,3 +1,4 @@
+import errno
 import json
 import os
 import shlex
@@ -262,7 +263,7 @@ def test_slow_program_and_its_children_are_ended(tmp_path, monkeypatch, how):
                 time.sleep(0.01)
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(subprocess.Popen, "communicate", interrupted)
+        monkeypatch.setattr(_oracle._Streams, "check_sizes", interrupted)
         with pytest.raises(KeyboardInterrupt):
             _oracle.ask_once([*PYTHON, program], b"{}", 20)
     child = int(noted.read_text())
@@ -317,7 +318,7 @@ def test_whatever_is_printed_is_a_preference_or_none(printed):
 
 plain = st.none() | st.booleans() | st.floats(allow_nan=False) | st.text(max_size=9)
 printable = st.dictionaries(st.text(max_size=5), plain | st.lists(plain, max_size=3))
-keys = st.text("0123456789abcdef", min_size=1, max_size=4)
+keys = st.text("0123456789abcdef", min_size=1, max_size=3)
 
 
 @given(
@@ -331,14 +332,14 @@ def test_answers_outlive_a_torn_line(kept, torn, tmp_path_factory):
         answers.add(key, preference, {"row": 1, "remarks": remarks})
     whole = path.read_bytes()
     assert whole.count(b"\n") == len(kept)
-    line = json.dumps({"key": "last", "preference": 1.0}).encode()
+    line = json.dumps({"key": "1a57", "preference": 1.0}).encode()
     path.write_bytes(whole + line[: int(torn * len(line))])
     answers = AnswerFile(path)
     assert path.read_bytes() == whole
-    assert answers.get("last") is None
+    assert answers.get("1a57") is None
     assert {key: answers.get(key) for key in kept} == {k: v[0] for k, v in kept.items()}
-    answers.add("last", 0.5, {})
-    assert AnswerFile(path).get("last") == 0.5
+    answers.add("1a57", 0.5, {})
+    assert AnswerFile(path).get("1a57") == 0.5
 
 
 def test_remarks_may_be_anything_json_can_say(answers):
@@ -457,3 +458,121 @@ def test_examples_themselves_are_no_cache(run, file, asked):
     assert "line 1 is not an answer" in err
     assert file.read_bytes() == before
     assert asked == []
+
+
+def test_questions_are_ascii(answers, monkeypatch):
+    def ask_once(words, question, timeout):
+        assert question.isascii()
+        assert json.loads(question)["output_a"] == "é\u2028\ud800"
+        return 1.0, {}
+
+    monkeypatch.setattr(_oracle, "ask_once", ask_once)
+    assert oracle_of(answers, ["é\u2028\ud800"], ["x"])(np.array([0])) == 1
+
+
+def test_equal_outputs_contradict_nothing(answers, monkeypatch):
+    monkeypatch.setattr(_oracle, "ask_once", lambda *_: (1.0, {}))
+    oracle = oracle_of(answers, ["same", "a"], ["same", "b"], swap=True)
+    np.testing.assert_array_equal(oracle(np.arange(2)), 0)
+    result = {"details": {}, "notes": []}
+    oracle.add_to(result)
+    assert "in 1 of 1 judged examples whose outputs differ" in result["notes"][0]
+
+
+KEY = "a1" * 32
+
+
+@pytest.mark.parametrize("rest", [', "row": 3', ', "remarks": {"why": "é"}'])
+def test_last_answer_may_lack_its_line_end(tmp_path, rest):
+    path = tmp_path / "x.jsonl"
+    line = f'{{"key": "{KEY}", "preference": 0.5{rest}}}'.encode()
+    path.write_bytes(line)
+    answers = AnswerFile(path)
+    assert answers.get(KEY) == 0.5
+    assert path.read_bytes() == line + b"\n"
+    answers.add("new", 1.0, {})
+    assert len(lines_of(AnswerFile(path))) == 2
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '{"key": "my api key", "secret": 42}',
+        '{"key": "my api key", "sec',
+        f'{{"key": "{KEY}", "secret',
+        f'{{"key": "{KEY}", "preference": 2}}',
+        '{"keys": [',
+    ],
+)
+def test_last_line_of_another_kind_is_kept(tmp_path, line):
+    path = tmp_path / "x.jsonl"
+    path.write_text(line)
+    with pytest.raises(ValueError, match="line 1 is not an answer"):
+        AnswerFile(path)
+    assert path.read_text() == line
+
+
+def test_full_disk_is_told(answers, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(ValueError, match=r"x\.oracle\.jsonl cannot .*No space left"):
+        answers.add("new", 1.0, {})
+
+
+@pytest.mark.parametrize("stream", [1, 2])
+def test_endless_print_is_ended(monkeypatch, stream):
+    monkeypatch.setattr(_oracle, "_MOST_LOGGED", 10_000_000)
+    program = f"import os\nwhile True: os.write({stream}, b'y' * 65536)"
+    with pytest.raises(_oracle._Failure, match="printed more than 10 MB"):
+        _oracle.ask_once([*PYTHON, program], b"{}", 20)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs a POSIX shell")
+@pytest.mark.parametrize(
+    "program", ["echo A; sleep 9 &", "(sleep 0.3; echo A) &", "echo A; sleep 9 >&2 &"]
+)
+def test_children_that_stay_are_not_waited_for(program):
+    start = time.monotonic()
+    assert _oracle.ask_once(["sh", "-c", program], b"{}", 20) == (1, {})
+    assert time.monotonic() - start < 5
+
+
+def test_remarks_are_finite():
+    printed = b'{"preference": "A", "x": 1e999, "y": [-1e999, 2.5]}'
+    assert _oracle.read_answer(printed)[1] == {"x": "1e999", "y": ["-1e999", 2.5]}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals are of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGTERM", "SIGHUP"])
+def test_whatever_ends_the_command_ends_the_program(file, name):
+    child = file.with_name("child")
+    program = command(
+        f"import os, time; open({str(child)!r}, 'w').write(str(os.getpid()) + ' ')\n"
+        "time.sleep(100)"
+    )
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "skdiffuse", "compare", file),
+            *("--oracle-command", program, "--selector", "random"),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (child.exists() and child.read_text().endswith(" ")):
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(getattr(signal, name))
+    _, err = process.communicate(timeout=20)
+    assert process.returncode == 2
+    assert err.count("\n") == 1
+    assert "interrupted; the answers so far are in" in err
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(child.read_text()), 0)
+
+
+def test_handlers_of_signals_come_back(run):
+    before = signal.getsignal(signal.SIGTERM)
+    assert run("--version")[0] == 0
+    assert signal.getsignal(signal.SIGTERM) is before

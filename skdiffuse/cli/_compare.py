@@ -76,9 +76,10 @@ def compare(
     cache: Annotated[
         Path | None,
         typer.Option(
-            help="Where the program's answers are kept, and looked up: no question is "
-            "asked twice. Take another when the program has changed, but its command "
-            "has not. Default: FILE with the ending .oracle.jsonl."
+            help="Where the program's answers are kept, and looked up: no question "
+            "whose answer is kept is asked again. Take another when the program has "
+            "changed, but its command has not. Default: FILE with the ending "
+            ".oracle.jsonl."
         ),
     ] = None,
     input_column: InputOption = None,

@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import math
 import os
+import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -23,7 +26,13 @@ from skdiffuse.cli._pairs import Pairs
 _LONGEST_WAIT = 60  # seconds between two tries
 _LONGEST_TIMEOUT = 24 * 60 * 60
 _SHOWN = 200  # characters of what a program said
+_MOST_PRINTED = 10_000_000  # bytes of an answer
+_TAIL = 10_000  # bytes of the end of stderr that are looked at
+_MOST_LOGGED = 100_000_000  # bytes on stderr
+_STEP = 0.1  # seconds between two looks at what a program does
+_PATIENCE = 1.0  # seconds for what its children print after it has ended
 _LINE_STARTS = b'{"key": "'
+_LINE_GOES_ON = b'", "preference": '
 
 
 class _Failure(Exception):  # noqa: N818 - no error yet: it is asked again
@@ -70,10 +79,16 @@ def read_answer(printed: bytes) -> tuple[float, dict[str, Any]]:
         if not text.startswith("{"):
             return _files.preference(text), {}
         # JSON has no NaN, so that the remarks may not have one either.
-        remarks = json.loads(text, parse_constant=str)
+        remarks = json.loads(text, parse_constant=str, parse_float=_finite)
     except (ValueError, RecursionError):
         return float("nan"), {}
     return _files.preference(remarks.pop("preference", None)), remarks
+
+
+def _finite(text: str) -> float | str:
+    """Read a number of JSON; one that is too large stays text."""
+    number = float(text)
+    return number if math.isfinite(number) else text
 
 
 class AnswerFile:
@@ -88,7 +103,7 @@ class AnswerFile:
     """
 
     def __init__(self, path: Path) -> None:
-        if path.exists() and not path.is_file():
+        if os.path.exists(path) and not path.is_file():
             raise ValueError(
                 f"the cache {path} is no plain file; name another file with --cache."
             )
@@ -122,28 +137,36 @@ class AnswerFile:
     @contextmanager
     def _open(self) -> Iterator[IO[bytes]]:
         try:
-            file = self.path.open("a+b")
+            with self.path.open("a+b") as file, _locked(file):
+                yield file
         except OSError as error:
             raise ValueError(
-                f"the cache {self.path} cannot be written ({error.strerror}); name "
-                "another file with --cache."
+                f"the cache {self.path} cannot be written ({error.strerror or error}); "
+                "mend that, or name another file with --cache: the same command goes "
+                "on from the answers that are in it."
             ) from error
-        with file, _locked(file):
-            yield file
 
     def _catch_up(self, file: IO[bytes]) -> None:
         """Read the lines that are new, and cut off one that was not written to end."""
         file.seek(self._end)
         *lines, rest = file.read().split(b"\n")
         for line in lines:
-            self._n_lines += 1
-            self._read(line)
-            self._end += len(line) + 1
-        if rest:
-            # Nothing but the start of an answer may be thrown away.
-            if rest[: len(_LINE_STARTS)] != _LINE_STARTS[: len(rest)]:
-                raise self._fault(self._n_lines + 1)
+            self._take(line)
+        if not rest:
+            return
+        if _is_json(rest):
+            self._take(rest)
+            file.write(b"\n")
+        elif _is_start(rest):
             file.truncate(self._end)
+        else:
+            raise self._fault(self._n_lines + 1)
+
+    def _take(self, line: bytes) -> None:
+        """Read a line, and remember that it was."""
+        self._n_lines += 1
+        self._read(line)
+        self._end += len(line) + 1
 
     def _read(self, line: bytes) -> None:
         try:
@@ -161,6 +184,21 @@ class AnswerFile:
             f"{self.path}, line {number} is not an answer of --oracle-command; delete "
             "that line, or name another file with --cache."
         )
+
+
+def _is_json(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _is_start(line: bytes) -> bool:
+    """Tell whether an answer starts so: nothing else may be thrown away."""
+    key = re.match(rb"[0-9a-f]*", line[len(_LINE_STARTS) :])
+    expected = _LINE_STARTS + (key[0] if key else b"") + _LINE_GOES_ON
+    return expected[: len(line)] == line[: len(expected)]
 
 
 @dataclass
@@ -201,7 +239,13 @@ class CommandOracle:
 
     def __call__(self, rows: np.ndarray) -> np.ndarray:
         """Return the preferences of some rows."""
-        return np.array([self._preference(int(row)) for row in rows])
+        try:
+            return np.array([self._preference(int(row)) for row in rows])
+        except KeyboardInterrupt:
+            raise ValueError(
+                f"interrupted; the answers so far are in {self.answers.path}, and the "
+                "same command goes on from there."
+            ) from None
 
     def add_to(self, result: dict[str, Any]) -> None:
         """Add to a result what was asked, and how well the two orders agreed."""
@@ -225,8 +269,8 @@ class CommandOracle:
             )
             result["notes"].append(
                 f"The two orders contradicted each other in {first + second} of "
-                f"{len(both)} judged examples{where if first + second else ''}; the "
-                "mean of both counts."
+                f"{len(both)} judged examples whose outputs differ"
+                f"{where if first + second else ''}; the mean of both counts."
             )
         result["oracle"] = asked
 
@@ -240,7 +284,8 @@ class CommandOracle:
         if self.swap:
             about["swapped"] = True
             swapped = self._answer(about, question | {"output_a": b, "output_b": a})
-            self._orders.append((preference, swapped))
+            if a != b:
+                self._orders.append((preference, swapped))
             preference = (preference - swapped) / 2
         self._n_rows += 1
         self.advance(self._n_rows)
@@ -261,7 +306,8 @@ class CommandOracle:
 
     def _ask(self, row: int, question: dict[str, Any]) -> tuple[float, dict[str, Any]]:
         """Ask until there is an answer that can be read."""
-        text = json.dumps({"row": row, **question}, ensure_ascii=False) + "\n"
+        # ASCII, which no encoding of the program garbles.
+        text = json.dumps({"row": row, **question}) + "\n"
         for failures in range(self.retries + 1):
             try:
                 return ask_once(self.words, text.encode(), self.timeout)
@@ -281,40 +327,105 @@ def ask_once(
     words: Sequence[str], question: bytes, timeout: float
 ) -> tuple[float, dict[str, Any]]:
     """Start the program for one question; return the preference and its remarks."""
-    try:
-        process = subprocess.Popen(
-            words,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise _Failure(f"could not be started ({error.strerror})") from error
-    with process:
-        try:
-            out, err = process.communicate(question, timeout)
-        except subprocess.TimeoutExpired as late:
-            _kill(process)
-            raise _Failure(
-                f"gave no answer in {timeout:g} seconds{_last_line(late.stderr)}"
-            ) from None
-        except BaseException:  # Ctrl-C, above all
-            _kill(process)
-            raise
-    if process.returncode < 0:
-        raise _Failure(f"was ended by signal {-process.returncode}{_last_line(err)}")
-    if process.returncode:
-        raise _Failure(f"failed with exit code {process.returncode}{_last_line(err)}")
-    preference, remarks = read_answer(out)
-    if not abs(preference) <= 1:
-        said = _shown(out)
+    # Files and no pipes: what a program prints without end, or the children that it
+    # leaves behind, can neither fill the memory nor be waited for.
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        streams = _Streams(Path(folder))
+        streams.asked.write_bytes(question)
+        _run(words, streams, timeout)
+        return streams.answer()
+
+
+@dataclass(frozen=True)
+class _Streams:
+    """Where a program reads its question, and where it prints."""
+
+    folder: Path
+
+    @property
+    def asked(self) -> Path:
+        return self.folder / "stdin"
+
+    @property
+    def out(self) -> Path:
+        return self.folder / "stdout"
+
+    @property
+    def err(self) -> Path:
+        return self.folder / "stderr"
+
+    def check_sizes(self) -> None:
+        """Raise a failure if a program prints without end."""
+        for path, most in ((self.out, _MOST_PRINTED), (self.err, _MOST_LOGGED)):
+            if path.stat().st_size > most:
+                where = "" if path == self.out else " on stderr"
+                raise _Failure(
+                    f"printed more than {most // 1_000_000} MB{where}{self.last_line()}"
+                )
+
+    def answer(self) -> tuple[float, dict[str, Any]]:
+        """Return what was printed by the program, or soon after by its children."""
+        end = time.monotonic() + _PATIENCE
+        while True:
+            self.check_sizes()
+            said = self.out.read_bytes()
+            preference, remarks = read_answer(said)
+            if abs(preference) <= 1:
+                return preference, remarks
+            if time.monotonic() > end:
+                break
+            time.sleep(_STEP)
         raise _Failure(
-            f"printed {said if said else 'nothing'} where A, B, tie, a number in "
+            f"printed {_shown(said) or 'nothing'} where A, B, tie, a number in "
             '[-1, 1], or a JSON object with one of them as "preference" was due'
-            f"{_last_line(err)}"
+            f"{self.last_line()}"
         )
-    return preference, remarks
+
+    def last_line(self) -> str:
+        """Quote the last line of what was said on stderr."""
+        with self.err.open("rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(size - _TAIL, 0))
+            lines = [line for line in file.read().splitlines() if line.strip()]
+        return f" (last line of stderr: {_shown(lines[-1])})" if lines else ""
+
+
+def _run(words: Sequence[str], streams: _Streams, timeout: float) -> None:
+    """Run a program to its end, or end it."""
+    with (
+        streams.asked.open("rb") as asked,
+        streams.out.open("wb") as out,
+        streams.err.open("wb") as err,
+    ):
+        try:
+            process = subprocess.Popen(
+                words, stdin=asked, stdout=out, stderr=err, start_new_session=True
+            )
+        except OSError as error:
+            raise _Failure(f"could not be started ({error.strerror})") from error
+    try:
+        code = _code(process, streams, timeout)
+    except BaseException:  # Ctrl-C, too
+        _kill(process)
+        raise
+    if code < 0:
+        raise _Failure(f"was ended by signal {-code}{streams.last_line()}")
+    if code:
+        raise _Failure(f"failed with exit code {code}{streams.last_line()}")
+
+
+def _code(process: subprocess.Popen, streams: _Streams, timeout: float) -> int:
+    """Wait for the exit code of a program."""
+    end = time.monotonic() + timeout
+    while True:
+        try:
+            return process.wait(min(_STEP, max(end - time.monotonic(), 0)))
+        except subprocess.TimeoutExpired:
+            streams.check_sizes()
+        if time.monotonic() >= end:
+            raise _Failure(
+                f"gave no answer in {timeout:g} seconds{streams.last_line()}"
+            )
 
 
 def wait(seconds: float) -> None:
@@ -363,12 +474,6 @@ def _locked(file: IO[bytes]) -> Iterator[None]:
 
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def _last_line(said: bytes | None) -> str:
-    """Quote the last line of what a program said on stderr."""
-    lines = [line for line in (said or b"").splitlines() if line.strip()]
-    return f" (last line of stderr: {_shown(lines[-1])})" if lines else ""
 
 
 def _shown(said: bytes) -> str:

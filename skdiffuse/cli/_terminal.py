@@ -2,9 +2,11 @@
 
 import json
 import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import typer
@@ -21,11 +23,12 @@ def run(command: Any, arguments: Sequence[str] | None) -> int:
     # A terminal of another encoding shows what it can; a closed stream shows nothing.
     sys.stdout, sys.stderr = (_lenient(stream) for stream in (sys.stdout, sys.stderr))
     try:
-        code = command.main(
-            arguments if arguments is None else list(arguments),
-            prog_name="skdiffuse",
-            standalone_mode=False,
-        )
+        with _ended_like_ctrl_c():
+            code = command.main(
+                arguments if arguments is None else list(arguments),
+                prog_name="skdiffuse",
+                standalone_mode=False,
+            )
         sys.stdout.flush()
         if code == _INTERRUPTED:
             return _fail("interrupted")
@@ -37,12 +40,15 @@ def run(command: Any, arguments: Sequence[str] | None) -> int:
         return 0
     except (KeyboardInterrupt, typer.Abort):
         return _fail("interrupted")
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        return _fail(_reason(error))
+    except ValueError as error:
         return _fail(str(error))
     except MemoryError:
         return _fail(
-            "out of memory: a tree of n rows takes 4 n² bytes; with many rows give "
-            "--clustering kmeans."
+            "out of memory; give fewer or shorter examples. Where a tree of the "
+            "differences is built (4 n² bytes for n rows), --clustering kmeans needs "
+            "none."
         )
     except Exception as error:
         if hasattr(error, "format_message"):  # what typer says of the arguments
@@ -59,6 +65,23 @@ def show(result: dict[str, Any], as_json: bool, report: Callable) -> None:
         # Below this width a table has no room for its numbers; the terminal wraps it.
         console.width = max(console.width, 76)
         report(console, result)
+
+
+@contextmanager
+def _ended_like_ctrl_c() -> Iterator[None]:
+    """Let what asks a process to end do so in order, with the programs it started."""
+    before = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            number = getattr(signal, name, None)
+            # Whoever ignores one, as nohup does, means it.
+            if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+                before[number] = signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
 
 
 @contextmanager
@@ -89,6 +112,17 @@ def _lenient(stream: Any) -> Any:
     return stream
 
 
+def _reason(error: OSError) -> str:
+    """Say which file the system did not give, and what to look at."""
+    if error.filename is None:
+        return str(error)
+    return (
+        f"{error.filename}: {error.strerror}; see whether it is there, and whether you "
+        "may read and write it."
+    )
+
+
 def _fail(message: str) -> int:
-    print("skdiffuse: error:", " ".join(message.split()), file=sys.stderr)
+    with suppress(OSError):  # the terminal may be gone
+        print("skdiffuse: error:", " ".join(message.split()), file=sys.stderr)
     return 2
