@@ -1115,6 +1115,29 @@ def test_decide_refuses_a_selection_that_was_changed(
     assert message in err
 
 
+@pytest.mark.parametrize("name", ["random", "weighted"])
+def test_rounded_probabilities_cost_no_answer(run, captions_file, tmp_path, name):
+    done = selected(run, captions_file, tmp_path, "--selector", name, "--budget", 12)
+    size = json.loads(run("decide", done, "--json")[1])["winning_distance"]
+    rounded = tmp_path / "rounded.csv"
+    table = pl.read_ndjson(done)
+    for digits in (9, 4, 2):
+        cells = [f"{p:.{digits}g}" for p in table["probability"]]
+        table.with_columns(probability=pl.Series(cells)).write_csv(rounded)
+        code, out, err = run("decide", rounded, "--json")
+        if digits == 9:
+            found = json.loads(out)["winning_distance"]
+            assert found["mean"] == pytest.approx(size["mean"], rel=1e-6)
+        else:
+            assert code == 2
+            assert err.count("\n") == 1
+            assert "rounded it; select anew with the same options" in err
+    # What the message advises.
+    selection = tmp_path / "chosen.jsonl"
+    result = json.loads(run("decide", selection, rounded, "--json")[1])
+    assert result["winning_distance"] == size
+
+
 def test_estimate_needs_the_whole_selection(run, captions_file, tmp_path):
     done = selected(
         run, captions_file, tmp_path, "--selector", "weighted", "--budget", 12

@@ -13,6 +13,10 @@ from skdiffuse.selection._draws import sequential_weights
 COLUMNS = ("selector", "draw", "probability", "n_selected", "n_pool", "n_ties")
 # How the description of a selector begins.
 _NAMES = ("diffuse, ", "random, ", "weighted, ", "norm, ")
+_MEND = (
+    "select anew with the same options into another file, and give decide that one as "
+    "FILE and this one, for its answers, as ANNOTATIONS"
+)
 
 
 @dataclass(frozen=True)
@@ -134,8 +138,8 @@ def _checked(table: pl.DataFrame, chosen: np.ndarray) -> Design:
         value = _numbers(table, name)[first]
         if not (value >= 0 and value == round(value) and value < 1e15):
             raise ValueError(
-                f"column {name!r} holds {table[name][first]!r}, which is no number of "
-                "rows; write the file anew with select."
+                f"column {name!r} holds {_files.shown(table[name][first])}, which is "
+                f"no number of rows; {_MEND}."
             )
         sizes.append(int(value))
     n_selected, n_pool, n_ties = sizes
@@ -163,7 +167,7 @@ def _check_probabilities(design: Design) -> None:
             rows = np.flatnonzero(design.chosen)[empty].tolist()
             raise ValueError(
                 f"column {name!r} is empty in {rows_in_words(rows)} (counted from "
-                "zero), but not in the others; write the file anew with select."
+                f"zero), but not in the others; {_MEND}."
             )
     draws, chances = (
         values[design.chosen] for values in (design.draws, design.probabilities)
@@ -173,22 +177,48 @@ def _check_probabilities(design: Design) -> None:
         if drawn or design.is_drawn:
             raise ValueError(
                 "column 'probability' is empty, although the rows were drawn by "
-                f"{design.selector}; write the file anew with select."
+                f"{design.selector}; {_MEND}."
             )
         return
     if not ((chances > 0) & (chances <= 1)).all():
-        raise ValueError("column 'probability' holds a number outside (0, 1].")
+        raise ValueError(
+            f"column 'probability' holds a number outside (0, 1]; {_MEND}."
+        )
     if design.is_drawn:
         if not np.array_equal(np.sort(draws), np.arange(1, len(draws) + 1)):
             raise ValueError(
-                "column 'draw' does not hold 1, 2, 3 and so on, each once; write the "
-                "file anew with select."
+                f"column 'draw' does not hold 1, 2, 3 and so on, each once; {_MEND}."
             )
+        _check_draws(design)
         return
     if not np.isclose((1 / chances).sum(), design.n_pool, rtol=1e-6):
         raise ValueError(
             "column 'probability' does not add up to the rows that were selected from; "
-            "write the file anew with select."
+            f"{_MEND}."
+        )
+
+
+def _check_draws(design: Design) -> None:
+    """Raise a ValueError if the chances of the draws were rounded or changed."""
+    draws, chances = (
+        values[design.chosen] for values in (design.draws, design.probabilities)
+    )
+    equal = 1 / (design.n_pool - draws + 1)
+    odd = ~np.isclose(chances, equal, rtol=1e-6, atol=0)
+    if not odd.any():
+        return
+    if design.selector.startswith("random, "):
+        row = int(np.flatnonzero(design.chosen)[odd][0])
+        raise ValueError(
+            f"column 'probability' holds {design.probabilities[row]:g} in row {row} "
+            f"(counted from zero), where random draws have {equal[odd][0]:.9g}: a "
+            f"spreadsheet may have rounded it; {_MEND}."
+        )
+    # Chances that differ are no short decimals; a few may be, by accident.
+    if len(chances) >= 5 and all(float(f"{p:.4g}") == p for p in chances):
+        raise ValueError(
+            "column 'probability' has four digits or fewer in every row, so that a "
+            f"spreadsheet seems to have rounded it; {_MEND}."
         )
 
 
@@ -230,8 +260,8 @@ def _numbers(table: pl.DataFrame, name: str) -> np.ndarray:
     bad = np.flatnonzero(~empty & ~np.isfinite(values))
     if len(bad):
         raise ValueError(
-            f"column {name!r} holds {series[int(bad[0])]!r} in "
+            f"column {name!r} holds {_files.shown(series[int(bad[0])])} in "
             f"{rows_in_words(bad.tolist())} (counted from zero) instead of a number, "
-            "as select wrote it; write the file anew with select."
+            f"as select wrote it; {_MEND}."
         )
     return np.where(empty, np.nan, values)
