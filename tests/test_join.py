@@ -1,4 +1,9 @@
+import errno
 import json
+import os
+import shlex
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -207,3 +212,119 @@ def test_order_of_the_second_file_does_not_matter(n, seed):
     assert joined.columns == [
         *("key", "output_a", "output_b", "shared", "mine", "theirs", "other")
     ]
+
+
+@pytest.fixture
+def with_ids(files):
+    ids = pl.Series("id", range(6))
+    A.with_columns(ids).write_ndjson(files[0])
+    B.with_columns(ids.reverse()).write_csv(files[1])
+    return files
+
+
+def test_equal_identifiers_of_other_inputs_are_refused(run, with_ids, tmp_path):
+    out = tmp_path / "outputs.jsonl"
+    table = pl.read_csv(with_ids[1])
+    table.with_columns(id=pl.Series([0, *range(5, 0, -1)])).write_csv(with_ids[1])
+    code, _, err = run("join", *with_ids, "--out", out)
+    assert code == 2
+    assert "joined by 'id', the inputs differ in 6 of 6 rows (first: row 0" in err
+    assert "--on input" in err
+    assert run("join", *with_ids, "--on", "input", "--out", out)[0] == 0
+    # Line ends and outer blanks make no other input.
+    changed = table.with_columns(pl.col("input") + " \r\n")
+    changed.write_csv(with_ids[1])
+    out = tmp_path / "other.jsonl"
+    assert run("join", *with_ids, "--out", out)[0] == 0
+    assert pl.read_ndjson(out)["input"].to_list() == A["input"].to_list()
+
+
+def test_other_identifiers_name_the_option(run, with_ids, tmp_path):
+    pl.read_csv(with_ids[1]).with_columns(pl.col("id") + 7).write_csv(with_ids[1])
+    err = run("join", *with_ids, "--out", tmp_path / "o.csv")[2]
+    assert "or name another column with --on" in err
+
+
+def test_keys_may_read_nan(run, files, tmp_path):
+    a = pl.DataFrame({"input": ["nan", "null", "x"], "output": ["1", "2", "3"]})
+    a.write_ndjson(files[0])
+    a.reverse().write_csv(files[1])
+    out = tmp_path / "o.jsonl"
+    assert run("join", *files, "--out", out)[0] == 0
+    assert pl.read_ndjson(out)["input"].to_list() == ["nan", "null", "x"]
+    a.with_columns(input=pl.Series(["nan", " ", "x"])).write_csv(files[1])
+    assert (
+        "(--on) is empty in row 1"
+        in run("join", *files, "--out", tmp_path / "p.csv")[2]
+    )
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_columns_of_any_type_are_joined(run, tmp_path, ending):
+    of_types = {
+        "bytes": [b"\xff", b"x"],
+        "nested": [[{"b": b"\xff"}], [{"b": None}]],
+        "spell": [timedelta(1), None],
+        "day": [date(2024, 1, 1), None],
+        "price": [Decimal("1.5"), None],
+        "chat": [[{"role": "user"}], None],
+        "nothing": [None, None],
+    }
+    table = pl.DataFrame({"id": [b"\xff", b"y"], "output": ["a", "b"], **of_types})
+    for which in "ab":
+        path = tmp_path / f"{which}.parquet"
+        table.with_columns(pl.lit(which).alias("output")).write_parquet(path)
+    out = tmp_path / f"out.{ending}"
+    paths = (tmp_path / "a.parquet", tmp_path / "b.parquet")
+    code, text, err = run("join", *paths, "--out", out, "--json")
+    assert (code, err) == (0, "")
+    # Equal columns are kept once, whatever they hold.
+    assert json.loads(text)["columns"] == ["id", "output_a", "output_b", *of_types]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"id;input;output\n1;x;a,b\n", "has semicolons between its columns"),
+        (b"id\tinput\toutput\n1\tx\ta\n", "has tabs between its columns"),
+        ("id,input,output\n1,x,a\n".encode("utf-16"), "is UTF-16 text; save it anew"),
+        (b"id,output,output\n1,x,a\n", "has two columns 'output'; rename or drop"),
+    ],
+)
+def test_tables_of_other_programs_are_named(run, files, tmp_path, content, message):
+    files[1].write_bytes(content)
+    code, _, err = run("join", *files, "--out", tmp_path / "o.csv")
+    assert code == 2
+    assert f"{files[1]} {message}" in err
+
+
+def test_places_that_cannot_be_written(run, files, tmp_path, monkeypatch):
+    out = tmp_path / "o.csv"
+    out.symlink_to("nowhere")
+    err = run("join", *files, "--out", out)[2]
+    assert f"{out} exists and may hold annotations" in err
+    with monkeypatch.context() as patch:
+        patch.setattr("os.access", lambda path, mode: not mode & os.W_OK)
+        err = run("join", *files, "--out", tmp_path / "p.csv")[2]
+        assert "may not be written to; give another --out" in err
+
+    real = Path.open
+
+    def full(path, mode="r", *rest):
+        if mode == "xb":
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return real(path, mode, *rest)
+
+    monkeypatch.setattr(Path, "open", full)
+    err = run("join", *files, "--out", tmp_path / "p.csv")[2]
+    assert "p.csv cannot be written (No space left on device); mend that, or" in err
+
+
+def test_next_commands_can_be_pasted(run, files, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    A.head(1).write_ndjson(files[0])
+    B.tail(1).write_csv(files[1])
+    out = "my outputs.csv"
+    text = " ".join(run("join", *files, "--out", out)[1].split())
+    assert "1 example written to my outputs.csv" in text
+    assert f"skdiffuse annotate {shlex.quote(out)}" in text

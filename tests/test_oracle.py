@@ -298,6 +298,7 @@ def test_preferences_are_words_numbers_or_objects(printed, preference):
     "printed",
     [
         *(b"", b"\n", b"nan", b"2", b"-1.01", b"inf", b"maybe", b"true", b"null"),
+        *(b"0_1", "\uff11".encode()),
         *(b"A\nB", b"\xff", b'"A"', b"[1]", b"{}", b'{"preference": true}'),
         *(b'{"preference": "true"}', b'{"preference": null}', b'{"preference": [1]}'),
         *(b'{"preference": NaN}', b'{"preference": Infinity}', b'{"preference": 1'),

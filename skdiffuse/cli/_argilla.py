@@ -50,7 +50,8 @@ def write(table: pl.DataFrame, path: Path, seed: int) -> None:
     """Write a dataset as Argilla keeps it on disk; never over a folder."""
     check_new(path)
     examples = blinded(table, seed)
-    path.mkdir()
+    with _files.writing(path):
+        path.mkdir()
     try:
         (path / _HIDDEN).mkdir()
         contents = {

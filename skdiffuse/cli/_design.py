@@ -229,6 +229,8 @@ def weights(design: Design) -> np.ndarray | None:
     if not design.is_drawn:
         each[design.chosen] = 1 / probabilities[design.chosen]
         return each
+    if design.selector.startswith("random, "):
+        return None
     rows = np.flatnonzero(design.chosen)
     rows = rows[np.argsort(design.draws[rows])]
     drawn = sequential_weights(probabilities[rows], design.n_pool)

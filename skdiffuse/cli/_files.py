@@ -3,7 +3,10 @@
 import codecs
 import io
 import json
-from collections.abc import Callable
+import os
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
@@ -32,7 +35,10 @@ def read_table(path: Path) -> pl.DataFrame:
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty.")
     # Bytes, since a name is a pattern to polars; Windows puts a mark before the first.
-    source = io.BytesIO(path.read_bytes().removeprefix(codecs.BOM_UTF8))
+    content = path.read_bytes().removeprefix(codecs.BOM_UTF8)
+    if path.suffix.lower() in (".csv", ".jsonl", ".ndjson"):
+        _check_text(path, content)
+    source = io.BytesIO(content)
     try:
         match path.suffix.lower():
             case ".csv":
@@ -48,7 +54,35 @@ def read_table(path: Path) -> pl.DataFrame:
         raise ValueError(f"{path} cannot be read: {_reason(path, error)}.") from error
     if table.is_empty():
         raise ValueError(f"{path} has no rows.")
+    if path.suffix.lower() == ".csv":
+        _check_names(path, table.columns)
     return table.with_columns(cs.by_dtype(pl.Categorical, pl.Enum).cast(pl.String))
+
+
+def _check_text(path: Path, content: bytes) -> None:
+    """Raise a ValueError if a text is written in another way than ours."""
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise ValueError(f"{path} is UTF-16 text; save it anew as UTF-8.")
+    header = content.split(b"\n", 1)[0]
+    if path.suffix.lower() != ".csv" or b"," in header:
+        return
+    for sign, name in ((b";", "semicolons"), (b"\t", "tabs"), (b"|", "bars")):
+        if sign in header:
+            raise ValueError(
+                f"{path} has {name} between its columns, and a CSV file needs commas; "
+                "save it anew with commas."
+            )
+
+
+def _check_names(path: Path, names: list[str]) -> None:
+    """Raise a ValueError if a header names a column twice."""
+    for name in names:
+        # How polars names the second one.
+        again = re.fullmatch(r"(.+)_duplicated_\d+", name, re.DOTALL)
+        if again and again[1] in names:
+            raise ValueError(
+                f"{path} has two columns {shown(again[1])}; rename or drop one of them."
+            )
 
 
 def check_new(path: Path) -> None:
@@ -60,20 +94,51 @@ def check_new(path: Path) -> None:
 
 def check_absent(path: Path) -> None:
     """Raise a ValueError if something is at `path`, or no folder to hold it."""
-    if path.exists():
+    if os.path.lexists(path):
         raise ValueError(
             f"{path} exists and may hold annotations; move it or give another --out."
         )
-    if not path.absolute().parent.is_dir():
+    folder = path.absolute().parent
+    if not os.path.isdir(folder):
         raise ValueError(f"the folder of {path} does not exist; make it first.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise ValueError(
+            f"the folder of {path} may not be written to; give another --out."
+        )
 
 
 def write_table(table: pl.DataFrame, path: Path) -> None:
     """Write a table in the format of the file's ending; never over a file."""
     check_new(path)
+    if path.suffix.lower() != ".parquet":
+        table = table.with_columns(
+            as_text(series) for series in table if _holds_bytes(series.dtype)
+        )
     content = io.BytesIO()
     _WRITERS[path.suffix.lower()](table, content)
     write_new({path: content.getvalue()})
+
+
+def _holds_bytes(dtype: Any) -> bool:
+    """Tell whether there are bytes in a column, which no text file has."""
+    if isinstance(dtype, pl.Struct):
+        return any(_holds_bytes(field.dtype) for field in dtype.fields)
+    inner = getattr(dtype, "inner", None)
+    return dtype == pl.Binary if inner is None else _holds_bytes(inner)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[None]:
+    """Say in words which file the system does not let us write."""
+    try:
+        yield
+    except FileExistsError:
+        raise
+    except OSError as error:
+        raise ValueError(
+            f"{path} cannot be written ({error.strerror or error}); mend that, or give "
+            "another --out."
+        ) from error
 
 
 def write_new(contents: dict[Path, bytes]) -> None:
@@ -81,7 +146,7 @@ def write_new(contents: dict[Path, bytes]) -> None:
     written = []
     try:
         for path, content in contents.items():
-            with path.open("xb") as file:
+            with writing(path), path.open("xb") as file:
                 written.append(path)
                 file.write(content)
     except BaseException:
@@ -107,8 +172,6 @@ def column(table: pl.DataFrame, name: str, option: str) -> pl.Series:
     close = [other for other in table.columns if other.lower() == name.lower()]
     if close:
         message += f" (did you mean {close[0]}?)"
-    elif len(table.columns) == 1 and any(sign in table.columns[0] for sign in ";\t|"):
-        message += " (a CSV file needs commas between its columns)"
     raise ValueError(f"{message}.")
 
 
@@ -132,15 +195,21 @@ def texts(table: pl.DataFrame, name: str, option: str) -> list[str]:
 
 def as_text(series: pl.Series) -> pl.Series:
     """Return a column as text: nested values, such as chats, as JSON."""
-    if not series.dtype.is_nested() and series.dtype != pl.Object:
+    if series.dtype.is_nested():
+        return _each_as_text(series, _as_json)
+    try:
         return series.cast(pl.String)
-    values = [
-        value.to_list() if isinstance(value, pl.Series) else value for value in series
-    ]
-    return pl.Series(
-        series.name,
-        [json.dumps(value, ensure_ascii=False, default=str) for value in values],
-    )
+    except pl.exceptions.PolarsError:  # bytes that are no text, and what else there is
+        return _each_as_text(series, str)
+
+
+def _each_as_text(series: pl.Series, write: Callable[[Any], str]) -> pl.Series:
+    texts = [None if value is None else write(value) for value in series.to_list()]
+    return pl.Series(series.name, texts, dtype=pl.String)
+
+
+def _as_json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def numbers(

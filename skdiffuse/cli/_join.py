@@ -75,6 +75,8 @@ def align(a: pl.DataFrame, b: pl.DataFrame, on: str, output: str) -> pl.DataFram
         order of `a`.
     """
     b = _keys.matched(a, b, on, "--on", "joined")
+    if on != "input" and "input" in a.columns and "input" in b.columns:
+        _check_inputs(a["input"], b["input"], on)
     columns = [a[on]]
     for which, table in (("a", a), ("b", b)):
         texts = _files.texts(table, output, "--output")
@@ -84,7 +86,7 @@ def align(a: pl.DataFrame, b: pl.DataFrame, on: str, output: str) -> pl.DataFram
             continue
         if name not in a.columns:
             columns.append(b[name])
-        elif name not in b.columns or _same(a[name], b[name]):
+        elif name == "input" or name not in b.columns or _same(a[name], b[name]):
             columns.append(a[name])
         else:
             columns += [a[name].alias(f"{name}_a"), b[name].alias(f"{name}_b")]
@@ -100,8 +102,28 @@ def align(a: pl.DataFrame, b: pl.DataFrame, on: str, output: str) -> pl.DataFram
     return pl.DataFrame(columns)
 
 
+def _check_inputs(a: pl.Series, b: pl.Series, on: str) -> None:
+    """Raise a ValueError if rows with the same key have other inputs."""
+    differ = _plain(a).ne_missing(_plain(b)).arg_true().to_list()
+    if differ:
+        raise ValueError(
+            f"joined by {on!r}, the inputs differ in {len(differ)} of {len(a)} rows "
+            f"(first: row {differ[0]} of the first file, counted from zero); is "
+            f"{on!r} the same in both files? Else give --on input, or rename the "
+            "column input of one file."
+        )
+
+
+def _plain(inputs: pl.Series) -> pl.Series:
+    """Return inputs as they read, whatever wrote their line ends and outer blanks."""
+    texts = _files.as_text(inputs).fill_null("").str.replace_all("\r\n?", "\n")
+    return texts.str.strip_chars()
+
+
 def _same(a: pl.Series, b: pl.Series) -> bool:
     """Tell whether two columns read the same, whatever their types."""
+    if a.dtype == b.dtype:
+        return a.equals(b)
     return bool(_files.as_text(a).eq_missing(_files.as_text(b)).all())
 
 

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-import numpy as np
 import polars as pl
 
 from skdiffuse._validation import rows_in_words
@@ -15,13 +14,18 @@ _SHOWN = 40  # characters of a key: it may be a whole prompt
 def names(table: pl.DataFrame, name: str, option: str) -> pl.Series:
     """Return a column of names as text; each row has one."""
     series = _files.column(table, name, option)
-    missing = np.flatnonzero(_files.is_empty(series)).tolist()
+    found = _files.as_text(series)
+    empty = found.str.strip_chars().fill_null("") == ""
+    if series.dtype.is_float():
+        empty = empty | series.is_nan().fill_null(True)
+    # A text that reads nan is a name like others.
+    missing = empty.arg_true().to_list()
     if missing:
         raise ValueError(
             f"column {name!r} ({option}) is empty in {rows_in_words(missing)} (counted "
             "from zero); give each row a name there."
         )
-    return _files.as_text(series)
+    return found
 
 
 def matched(
@@ -47,7 +51,7 @@ def matched(
     if faults:
         raise ValueError(
             f"the files cannot be {verb} by {by!r}: {', and '.join(faults)}; give both "
-            "the same inputs, or drop these rows."
+            f"the same inputs, drop these rows, or name another column with {option}."
         )
     return b[[places[key] for key in keys[0]]]
 

@@ -1,5 +1,8 @@
 """What a person reads in the terminal."""
 
+import os
+import shlex
+import subprocess
 import textwrap
 from typing import Any
 
@@ -29,12 +32,13 @@ def verdict(console: Console, result: dict[str, Any]) -> None:
 def joined(console: Console, result: dict[str, Any]) -> None:
     """Print what was written, and what can be done with it."""
     out, columns = result["out"], ", ".join(result["columns"])
+    n_rows, word = result["n_rows"], _word(out)
     console.print(
         Text(
-            f"{result['n_rows']} examples written to {out}, joined by {result['on']}: "
-            f"columns {columns}.\nTo judge by hand: skdiffuse annotate {out}\nBy a "
-            f"column or a program: skdiffuse compare {out} --oracle COLUMN (or "
-            "--oracle-command PROGRAM)"
+            f"{n_rows} example{'s' if n_rows > 1 else ''} written to {out}, joined by "
+            f"{result['on']}: columns {columns}.\nTo judge by hand: skdiffuse annotate "
+            f"{word}\nBy a column or a program: skdiffuse compare {word} --oracle "
+            "COLUMN (or --oracle-command PROGRAM)"
         )
     )
     _notes(console, result)
@@ -52,8 +56,9 @@ def selection(console: Console, result: dict[str, Any]) -> None:
     """Print how many rows were written, where, and what to do next."""
     console.print(
         Text(
-            f"{result['n_selected']} of {result['n_pool']} examples written to "
-            f"{result['out']}: {_next(result)}"
+            f"{result['n_selected']} of {result['n_pool']} "
+            f"example{'s' if result['n_pool'] > 1 else ''} written to {result['out']}: "
+            f"{_next(result)}"
         )
     )
     _notes(console, result)
@@ -61,24 +66,29 @@ def selection(console: Console, result: dict[str, Any]) -> None:
 
 def _next(result: dict[str, Any]) -> str:
     """Say how to get from a selection to its verdict."""
-    out = result["out"]
+    out, word = result["out"], _word(result["out"])
     if result["format"] == "label-studio":
         return (
             f"paste {result['configuration']} into Settings > Labeling Interface > "
             f"Code of a project of Label Studio and import {out}; when all are judged, "
-            f"export as JSON and run: skdiffuse decide {out} EXPORT.json"
+            f"export as JSON and run: skdiffuse decide {word} EXPORT.json"
         )
     if result["format"] == "argilla":
         return (
             f"in Python, argilla.Dataset.from_disk({out!r}, workspace=...) puts them "
             "on your server; when all are judged, dataset.to_disk('ANSWERS') writes "
             "them into that empty folder; then run: skdiffuse decide "
-            f"{out} ANSWERS"
+            f"{word} ANSWERS"
         )
     return (
         "fill in the column preference with A, B or tie, then run: skdiffuse decide "
-        f"{out}"
+        f"{word}"
     )
+
+
+def _word(path: str) -> str:
+    """Return a path as a shell takes it for one word."""
+    return subprocess.list2cmdline([path]) if os.name == "nt" else shlex.quote(path)
 
 
 def estimates(console: Console, result: dict[str, Any]) -> None:
