@@ -894,3 +894,26 @@ def test_long_values_are_quoted_in_part(selections, tmp_path):
     answers.write_csv(tmp_path / "a.csv")
     err = failure(selections["csv"], tmp_path / "a.csv")
     assert f"'{'x' * 199}... in row" in err
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_texts_of_another_encoding(selections, tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    path.write_bytes("row,preference\n1,é\n".encode("latin-1"))
+    err = failure(selections["csv"], path)
+    assert f"a.{ending} is not UTF-8 text (line 2); save it anew as UTF-8" in err
+
+
+def test_nested_answers_are_quoted_in_a_line(selections, tmp_path):
+    rows = rows_of(selections)
+    path = tmp_path / "a.jsonl"
+    pl.DataFrame({"row": rows, "preference": [["A"]] * 16}).write_ndjson(path)
+    assert f"holds ['A'] in row {rows[0]}, which" in failure(selections["csv"], path)
+
+
+def test_lost_columns_cost_no_answer(pool, selections, tmp_path):
+    rows = rows_of(selections)
+    path = fill_in(selections["csv"], dict.fromkeys(rows, "A"), tmp_path / "f.csv")
+    pl.read_csv(path, infer_schema=False).drop(DESIGN).write_csv(path)
+    assert "and this one, for its answers, as ANNOTATIONS" in failure(path)
+    assert verdict(selections["csv"], path)["winner"] == "A"

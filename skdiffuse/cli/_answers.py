@@ -206,7 +206,8 @@ def notes_on_verdict(
         )
     decided = counts["A"] + counts["B"]
     if verdict.termination_condition == "max_annotations" and decided < 5:
-        notes.append(f"Only {decided} judged examples are not ties; judge more.")
+        are = "example is not a tie" if decided == 1 else "examples are not ties"
+        notes.append(f"Only {decided} judged {are}; judge more.")
     return notes
 
 
@@ -215,7 +216,7 @@ def notes_on_selection(n_selected: int, budget: int, n_pool: int) -> list[str]:
     if n_selected >= budget:
         return []
     if n_selected == n_pool:
-        return [f"The file has {n_pool} examples only."]
+        return [f"The file has no more examples than {n_pool}."]
     return [
         f"There are only {n_selected} distinct differences; pairs that differ in the "
         "same way need one judgement."

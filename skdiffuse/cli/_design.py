@@ -13,7 +13,8 @@ from skdiffuse.selection._draws import sequential_weights
 COLUMNS = ("selector", "draw", "probability", "n_selected", "n_pool", "n_ties")
 # How the description of a selector begins.
 _NAMES = ("diffuse, ", "random, ", "weighted, ", "norm, ")
-_MEND = (
+# Where the columns are lost, the answers are not.
+MEND = (
     "select anew with the same options into another file, and give decide that one as "
     "FILE and this one, for its answers, as ANNOTATIONS"
 )
@@ -139,7 +140,7 @@ def _checked(table: pl.DataFrame, chosen: np.ndarray) -> Design:
         if not (value >= 0 and value == round(value) and value < 1e15):
             raise ValueError(
                 f"column {name!r} holds {_files.shown(table[name][first])}, which is "
-                f"no number of rows; {_MEND}."
+                f"no number of rows; {MEND}."
             )
         sizes.append(int(value))
     n_selected, n_pool, n_ties = sizes
@@ -167,7 +168,7 @@ def _check_probabilities(design: Design) -> None:
             rows = np.flatnonzero(design.chosen)[empty].tolist()
             raise ValueError(
                 f"column {name!r} is empty in {rows_in_words(rows)} (counted from "
-                f"zero), but not in the others; {_MEND}."
+                f"zero), but not in the others; {MEND}."
             )
     draws, chances = (
         values[design.chosen] for values in (design.draws, design.probabilities)
@@ -177,24 +178,22 @@ def _check_probabilities(design: Design) -> None:
         if drawn or design.is_drawn:
             raise ValueError(
                 "column 'probability' is empty, although the rows were drawn by "
-                f"{design.selector}; {_MEND}."
+                f"{design.selector}; {MEND}."
             )
         return
     if not ((chances > 0) & (chances <= 1)).all():
-        raise ValueError(
-            f"column 'probability' holds a number outside (0, 1]; {_MEND}."
-        )
+        raise ValueError(f"column 'probability' holds a number outside (0, 1]; {MEND}.")
     if design.is_drawn:
         if not np.array_equal(np.sort(draws), np.arange(1, len(draws) + 1)):
             raise ValueError(
-                f"column 'draw' does not hold 1, 2, 3 and so on, each once; {_MEND}."
+                f"column 'draw' does not hold 1, 2, 3 and so on, each once; {MEND}."
             )
         _check_draws(design)
         return
     if not np.isclose((1 / chances).sum(), design.n_pool, rtol=1e-6):
         raise ValueError(
             "column 'probability' does not add up to the rows that were selected from; "
-            f"{_MEND}."
+            f"{MEND}."
         )
 
 
@@ -212,13 +211,13 @@ def _check_draws(design: Design) -> None:
         raise ValueError(
             f"column 'probability' holds {design.probabilities[row]:g} in row {row} "
             f"(counted from zero), where random draws have {equal[odd][0]:.9g}: a "
-            f"spreadsheet may have rounded it; {_MEND}."
+            f"spreadsheet may have rounded it; {MEND}."
         )
     # Chances that differ are no short decimals; a few may be, by accident.
     if len(chances) >= 5 and all(float(f"{p:.4g}") == p for p in chances):
         raise ValueError(
             "column 'probability' has four digits or fewer in every row, so that a "
-            f"spreadsheet seems to have rounded it; {_MEND}."
+            f"spreadsheet seems to have rounded it; {MEND}."
         )
 
 
@@ -264,6 +263,6 @@ def _numbers(table: pl.DataFrame, name: str) -> np.ndarray:
         raise ValueError(
             f"column {name!r} holds {_files.shown(series[int(bad[0])])} in "
             f"{rows_in_words(bad.tolist())} (counted from zero) instead of a number, "
-            f"as select wrote it; {_MEND}."
+            f"as select wrote it; {MEND}."
         )
     return np.where(empty, np.nan, values)

@@ -88,11 +88,12 @@ def _read_table(path: Path, question: str) -> Sheet:
         return Sheet(path, None, table, [])
     answers = []
     if question in table.columns:
-        left = table["left"] if "left" in table.columns else [None] * len(table)
+        cells = table.to_dict(as_series=False)
+        left = cells.get("left", [None] * len(table))
         answers = [
             Answer(row, choice, side)
             for row, choice, side in zip(
-                table["row"], table[question], left, strict=True
+                cells["row"], cells[question], left, strict=True
             )
         ]
     there = [name for name in ("row", *TEXTS) if name in table.columns]
@@ -145,7 +146,7 @@ def design_of(selection: Sheet, annotations: Sheet | None) -> _design.Design:
         raise ValueError(
             f"{selection.path} has no columns {', '.join(_design.COLUMNS)}, which "
             "select writes and which say how its rows were chosen; if they were lost, "
-            "select anew with the same options, and copy the answers by the column row."
+            f"{_design.MEND}."
         )
     return design
 

@@ -63,6 +63,13 @@ def _check_text(path: Path, content: bytes) -> None:
     """Raise a ValueError if a text is written in another way than ours."""
     if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise ValueError(f"{path} is UTF-16 text; save it anew as UTF-8.")
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{path} is not UTF-8 text (line {line}); save it anew as UTF-8."
+        ) from error
     header = content.split(b"\n", 1)[0]
     if path.suffix.lower() != ".csv" or b"," in header:
         return
