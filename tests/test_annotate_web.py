@@ -278,7 +278,8 @@ def test_two_at_once_and_the_verdict(serve, open_page, file):
     assert len(set(asked)) == 12
     for page in pages:
         page.until_shown("ended")
-        page.until("headline", "better.")
+        page.until("headline", "is ahead.")
+        assert "left output was preferred 12 times" in page.text("notes")
         assert "12 of 60 examples" in page.text("details")
     told = answers_of(file)
     assert len(told) == 12

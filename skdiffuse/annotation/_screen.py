@@ -217,12 +217,13 @@ class Screen:
         return text
 
     def _end(self) -> RenderableType:
-        verdict = self._session.comparison.verdict_
-        details = [f"{name}: {value}" for name, value in verdict.details.items()]
+        summary = self._session.summary()
+        details = [f"{name}: {value}" for name, value in summary["details"].items()]
         return Group(
-            Text(verdict.headline, style="bold"),
+            Text(summary["headline"], style=_STRONG),
             *(Text(f"  {detail}") for detail in details),
             Text(""),
+            *(Text(f"Note: {note}", style=_HINT) for note in summary["notes"]),
             Text("Every answer is on disk."),
         )
 
@@ -235,14 +236,12 @@ def in_words(status: dict) -> str:
     if status["risk"] is not None and status["judged"]:
         part = f"risk {status['risk']:.2g}"
         if status["threshold"] is not None:
-            part += f" (clear below {status['threshold']:g})"
+            part += f" (stops below {status['threshold']:g})"
         parts.append(part)
     if not status["ended"]:
         most = status["at_most"] - status["judged"]
-        likely = status["judged"] >= status["at_least"] and status["left"]
-        parts.append(
-            f"about {likely} more" if likely else f"at most {most} more",
-        )
+        likely = status["left"]
+        parts.append(f"about {likely} more" if likely else f"at most {most} more")
     return "   ".join(parts)
 
 

@@ -3,7 +3,7 @@
 import hashlib
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,8 @@ from skdiffuse.comparison import PreferenceComparison, read_remarks
 
 # After so many seconds without a sign of life an annotator's question is another's.
 _PATIENCE = 60.0
+# Fewer answers say nothing of how many more it takes.
+_FEW = 10
 ANSWERS = ("left", "right", "tie", "skip")
 
 
@@ -58,8 +60,11 @@ class Session:
         Where the answers are. If the file exists, its remarks are kept.
     seed : int
         Decides which output is on the left.
-    about : mapping, default={}
+    about : mapping, default=None
         What else is to be remembered of this session: JSON values.
+    summarise : callable, default=None
+        Makes of the session what is shown at its end: a dictionary with `headline`,
+        `details` and `notes`. None for the verdict alone.
 
     Notes
     -----
@@ -77,6 +82,7 @@ class Session:
         *,
         seed: int,
         about: Mapping[str, Any] | None = None,
+        summarise: Callable[[Any], dict[str, Any]] | None = None,
     ) -> None:
         self.comparison = comparison
         self.path = path
@@ -89,6 +95,8 @@ class Session:
             self._remarks = read_remarks(path)
         if about is not None:
             self._remarks[-1] = dict(about)
+        self._summarise = summarise or _verdict
+        self._summary: dict[str, Any] | None = None
         self._claims: dict[str, int] = {}
         self._heard: dict[str, float] = {}
         self._lock = threading.RLock()
@@ -206,16 +214,23 @@ class Session:
             if annotator is not None:
                 self._heard[annotator] = time.monotonic()
             comparison, rule = self.comparison, self.comparison.stopping_rule_
+            told = comparison.n_annotations_
             return {
                 "judged": comparison.n_annotations_,
                 "at_most": comparison.n_annotations_ + len(self._waiting()),
-                "at_least": comparison.min_annotations,
-                "left": comparison.annotations_left(),
+                "left": comparison.annotations_left() if told >= _FEW else None,
                 "risk": comparison.risk_,
                 "threshold": getattr(rule, "risk", getattr(rule, "alpha", None)),
                 "skipped": len(comparison.skipped_indices_),
                 "ended": self.has_ended,
             }
+
+    def summary(self) -> dict[str, Any]:
+        """Return what is to be said at the end."""
+        with self._lock:
+            if self._summary is None:
+                self._summary = self._summarise(self)
+            return self._summary
 
     def lead(self) -> dict[str, int]:
         """Return how many examples A wins, B wins, and are ties."""
@@ -251,7 +266,13 @@ class Session:
         return 1.0 if (answer == "left") == bool(self._a_is_left[row]) else -1.0
 
     def _save(self) -> None:
+        self._summary = None
         self.comparison.save(self.path, remarks=self._remarks)
+
+
+def _verdict(session: Session) -> dict[str, Any]:
+    verdict = session.comparison.verdict_
+    return {"headline": verdict.headline, "details": verdict.details, "notes": []}
 
 
 def digest(texts_a: Sequence[str], texts_b: Sequence[str]) -> str:

@@ -8,7 +8,7 @@ from threading import Thread
 from typing import Any
 
 from flask import Flask, Response, abort, jsonify, request
-from werkzeug.serving import make_server
+from werkzeug.serving import WSGIRequestHandler, make_server
 
 from skdiffuse.annotation._session import AlreadyAnsweredError, Session
 
@@ -102,9 +102,18 @@ def _state(
     if show_leader or status["ended"]:
         state["lead"] = session.lead()
     if status["ended"]:
-        verdict = session.comparison.verdict_
-        state["verdict"] = {"headline": verdict.headline, "details": verdict.details}
+        summary = session.summary()
+        state["verdict"] = {
+            name: summary[name] for name in ("headline", "details", "notes")
+        }
     return state
+
+
+class _Quiet(WSGIRequestHandler):
+    """Leaves the address of the page on the screen."""
+
+    def log_request(self, *_: object) -> None:
+        """Say nothing: each page asks every few seconds."""
 
 
 @contextmanager
@@ -119,7 +128,7 @@ def served(session: Session, port: int, *, show_leader: bool) -> Iterator[str]:
     token = secrets.token_urlsafe(16)
     app = make_app(session, token, show_leader=show_leader)
     try:
-        server = make_server(HOST, port, app, threaded=True)
+        server = make_server(HOST, port, app, threaded=True, request_handler=_Quiet)
     except (OSError, SystemExit) as error:
         raise ValueError(
             f"--port {port} cannot be used; another program may have it: give "

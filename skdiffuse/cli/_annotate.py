@@ -1,15 +1,10 @@
 """The command `annotate`: people judge, one pair after the other."""
 
-import signal
-import sys
-import threading
-import webbrowser
-from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from scipy.stats import binomtest
 
 from skdiffuse import PreferenceComparison
@@ -21,6 +16,7 @@ from skdiffuse.cli import (
     _embed,
     _files,
     _pairs,
+    _people,
     _report,
     _selectors,
     _terminal,
@@ -126,13 +122,13 @@ def annotate(
         raise ValueError(f"--log {path} is FILE itself; give another.")
     if not path.absolute().parent.is_dir():
         raise ValueError(f"the folder of {path} does not exist; make it first.")
-    show = _web_shower(port, show_leader) if web else _screen_shower(show_leader)
+    show = _people.on_page(port, show_leader) if web else _people.on_screen(show_leader)
     given = {name: context.params[name] for name in _DECIDING}
     with only_one(path):
         options = _remembered(path, given, _typed(context))
-        session = _session(file, path, options, input_column)
+        session = _session(file, path, options, input_column, confidence)
         show(session)
-    result = _result(session, confidence, options)
+    result = session.summary()
     if not (session.has_ended or show_leader):
         _hide_leader(result)
     _terminal.show(result, as_json, _report.annotation)
@@ -175,7 +171,11 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
 
 
 def _session(
-    file: Path, path: Path, options: dict[str, Any], input_column: str | None
+    file: Path,
+    path: Path,
+    options: dict[str, Any],
+    input_column: str | None,
+    confidence: float,
 ) -> Session:
     """Begin, or take up, the comparison of the outputs of a file."""
     pairs = _pairs.read_whole(
@@ -201,6 +201,7 @@ def _session(
         path,
         seed=options["seed"],
         about={_ABOUT: options | {"outputs": outputs}},
+        summarise=partial(_result, confidence=confidence, options=options),
     )
 
 
@@ -238,65 +239,10 @@ def _comparison(
         return comparison.start(X, judge=predicted, known_ties=known)
 
 
-def _screen_shower(show_leader: bool) -> Any:
-    from skdiffuse.annotation._keys import reader
-    from skdiffuse.annotation._screen import Screen
-
-    # Standard output is for the result.
-    console = Console(stderr=True, highlight=False)
-    if not (sys.stdin.isatty() and console.is_terminal):
-        raise ValueError(
-            "annotate needs a terminal to ask in, and this is none; give --web for a "
-            "page in the browser."
-        )
-
-    def show(session: Session) -> None:
-        # Ctrl-C quits like q: every answer is on disk.
-        with suppress(KeyboardInterrupt), reader() as read:
-            Screen(session, console, read, show_leader=show_leader).run()
-
-    return show
-
-
-def _web_shower(port: int, show_leader: bool) -> Any:
-    try:
-        from skdiffuse.annotation._web import served
-    except ModuleNotFoundError as error:
-        raise ValueError(
-            "--web needs its extra; install it with: pip install 'skdiffuse[web]'."
-        ) from error
-
-    def show(session: Session) -> None:
-        with served(session, port, show_leader=show_leader) as address:
-            print(
-                f"Judge in the browser: {address}\n"
-                "Several people may, each in a window. Ctrl-C ends; every answer is on "
-                "disk.",
-                file=sys.stderr,
-                flush=True,
-            )
-            if sys.stderr.isatty():
-                webbrowser.open(address)
-            _wait_for_the_end()
-
-    return show
-
-
-def _wait_for_the_end() -> None:
-    """Wait for Ctrl-C, or for what else asks a program to end."""
-    ended = threading.Event()
-    # Also where the shell has a background program ignore Ctrl-C.
-    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: ended.set())
-    # In Windows a wait without an end cannot be interrupted.
-    while not ended.wait(1.0):
-        pass
-
-
 def _result(
-    session: Session, confidence: float, options: dict[str, Any]
+    session: Session, *, confidence: float, options: dict[str, Any]
 ) -> dict[str, Any]:
+    """Return what is to be said of a session, for machines and for people."""
     comparison = session.comparison
     verdict = comparison.verdict_
     size = _answers.size_of(comparison, confidence)
@@ -329,6 +275,7 @@ def _notes(
         equal_chances=options["selector"] == "random",
         ties_are_draws=options["ties"] == "draw",
         selected_before=False,
+        as_numbers=False,
     )
     left, right = session.sides()
     # The sides are random, so a fair eye prefers each in half of the decided pairs.

@@ -79,7 +79,11 @@ def size_of(
 
 
 def decision(
-    design: Design, answers: np.ndarray, confidence_level: float
+    design: Design,
+    answers: np.ndarray,
+    confidence_level: float,
+    *,
+    as_numbers: bool,
 ) -> dict[str, Any]:
     """Count the answers to a selection, and say by how much, if that can be told."""
     verdict = fixed_verdict(answers, design.n_pool, design.n_pool + design.n_ties)
@@ -97,6 +101,7 @@ def decision(
         equal_chances=design.selector.startswith("random, "),
         ties_are_draws=False,
         selected_before=False,
+        as_numbers=as_numbers,
     )
     if size is None:
         result["notes"].insert(0, f"By how much cannot be told: {design.refusal()}.")
@@ -165,6 +170,7 @@ def notes_on_verdict(
     equal_chances: bool,
     ties_are_draws: bool,
     selected_before: bool,
+    as_numbers: bool,
 ) -> list[str]:
     """Return what a reader should know before trusting a verdict."""
     notes = []
@@ -194,7 +200,7 @@ def notes_on_verdict(
             "The file has a column row, as the command select writes it: then the "
             "examples outside the file were not judged, and nothing here counts them."
         )
-    if counts["B"] == 0 and counts["A"] and counts["tie"]:
+    if as_numbers and counts["B"] == 0 and counts["A"] and counts["tie"]:
         notes.append(
             "No judged example is won by B. If 0 stands for B in your answers, write "
             "-1 (or B): 0 is a tie."
@@ -204,11 +210,28 @@ def notes_on_verdict(
             "With --ties draw the risk counts ties against the leader; it is not the "
             "chance that the leader is worse. --ties drop leaves them out."
         )
+    return _on_strength(verdict, size) + notes
+
+
+def _on_strength(verdict: Verdict, size: WinningDistance | None) -> list[str]:
+    """Say how much a leader is worth that no rule has named."""
+    counts = verdict.counts
     decided = counts["A"] + counts["B"]
-    if verdict.termination_condition == "max_annotations" and decided < 5:
+    if verdict.termination_condition != "max_annotations":
+        return []
+    if decided < 5:
         are = "example is not a tie" if decided == 1 else "examples are not ties"
-        notes.append(f"Only {decided} judged {are}; judge more.")
-    return notes
+        return [f"Only {decided} judged {are}; judge more."]
+    if not verdict.winner or verdict.risk is not None:
+        return []
+    if size is None:
+        return [
+            "No rule says how sure that is: a lead of a few votes is none. To ask "
+            "until it is clear, take skdiffuse annotate, or compare without --budget."
+        ]
+    if size.low <= 0 <= size.high:
+        return ["The interval holds 0: these answers do not tell which is better."]
+    return []
 
 
 def notes_on_selection(n_selected: int, budget: int, n_pool: int) -> list[str]:

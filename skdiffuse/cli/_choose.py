@@ -158,13 +158,15 @@ def decide(
     if "row" in table.columns:
         rows = _exchange.numbers_of(selection, table)
     notes: list[str] = []
+    as_numbers = False
     if answered is None and selection.tool is None:
         answers = _filled_in(table, preference)
+        as_numbers = not _files.has_preferences(table, preference)
     else:
         answers, notes = _exchange.match(
             selection, table, answered or selection, preference
         )
-    result = _answers.decision(design, answers, confidence)
+    result = _answers.decision(design, answers, confidence, as_numbers=as_numbers)
     result["selected"] = rows
     result["notes"] = notes + result["notes"]
     _terminal.show(result, as_json, _report.verdict)

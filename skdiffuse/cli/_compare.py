@@ -173,6 +173,8 @@ def compare(
         equal_chances=name == "random",
         ties_are_draws=ties == "draw",
         selected_before="row" in pairs.table.columns,
+        as_numbers=oracle is not None
+        and not _files.has_preferences(pairs.table, oracle),
     )
     if program is not None:
         program.add_to(result)

@@ -59,6 +59,7 @@ def read(
 ) -> Pairs:
     """Read a file of examples; without a name, a column `input` is the input."""
     table = _files.read_table(file)
+    _check_joined(table, output_a, output_b)
     texts_a = _files.texts(table, output_a, "--output-a")
     texts_b = _files.texts(table, output_b, "--output-b")
     if input_column is None and "input" in table.columns:
@@ -68,6 +69,16 @@ def read(
         column = _files.column(table, input_column, "--input")
         inputs = _files.as_text(column).to_list()
     return Pairs(table, texts_a, texts_b, inputs)
+
+
+def _check_joined(table: pl.DataFrame, output_a: str, output_b: str) -> None:
+    """Raise a ValueError if a file has the outputs of one generator alone."""
+    if not {output_a, output_b} & set(table.columns) and "output" in table.columns:
+        raise ValueError(
+            f"there are no columns {output_a!r} and {output_b!r}, but 'output': if "
+            "there is a file for each generator, join the two first: skdiffuse join A "
+            "B --out PAIRS; else name the columns with --output-a and --output-b."
+        )
 
 
 def read_whole(

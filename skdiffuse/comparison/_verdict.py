@@ -71,7 +71,10 @@ class Verdict:
     def headline(self) -> str:
         """The verdict in one sentence."""
         if self.winner:
-            return f"{'A' if self.winner > 0 else 'B'} is better."
+            # A budget is no reason to believe the leader.
+            spent = self.termination_condition == "max_annotations"
+            says = "is ahead" if spent else "is better"
+            return f"{'A' if self.winner > 0 else 'B'} {says}."
         if self.termination_condition == "in_progress":
             return "Not decided yet."
         if self.termination_condition == "all_annotated":

@@ -80,6 +80,7 @@ function show(state) {
         element("dd", value),
       ]),
     );
+    $("notes").replaceChildren(...state.verdict.notes.map((note) => element("li", note)));
   }
   sections();
 }
@@ -88,10 +89,10 @@ function status({ status, lead }) {
   const parts = [`${status.judged} judged`];
   if (status.skipped) parts.push(`${status.skipped} skipped`);
   if (status.risk !== null && status.judged) {
-    const below = status.threshold === null ? "" : ` (clear below ${status.threshold})`;
+    const below = status.threshold === null ? "" : ` (stops below ${status.threshold})`;
     parts.push(`risk ${Number(status.risk.toPrecision(2))}${below}`);
   }
-  const likely = status.judged >= status.at_least && status.left;
+  const likely = Boolean(status.left);
   if (!ended) {
     parts.push(likely ? `about ${status.left} more` : `at most ${status.at_most - status.judged} more`);
   }
