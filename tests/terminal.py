@@ -14,6 +14,7 @@ import time
 import pyte
 
 _PATIENCE = 60.0
+_HELD = 0.75
 
 
 class Terminal:
@@ -22,6 +23,7 @@ class Terminal:
     def __init__(self, *arguments, columns=100, lines=30, stdout=None, cwd=None):
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
+        self._pressed = ("", 0.0)
         self._master, slave = pty.openpty()
         self.resize(columns, lines)
         self.process = subprocess.Popen(
@@ -43,6 +45,14 @@ class Terminal:
             os.kill(self.process.pid, signal.SIGWINCH)
 
     def type(self, keys):
+        """Press keys; the same one again late enough not to be one that is held."""
+        before, self._pressed = self._pressed, (keys, time.monotonic())
+        if before[0] == keys:
+            time.sleep(max(0.0, before[1] + _HELD - self._pressed[1]))
+            self._pressed = keys, time.monotonic()
+        self.press(keys)
+
+    def press(self, keys):
         os.write(self._master, keys.encode())
 
     @property

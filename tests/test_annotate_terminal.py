@@ -1,6 +1,7 @@
 """The command `annotate` in a terminal, as a person meets it."""
 
 import json
+import signal
 import sys
 
 import numpy as np
@@ -97,12 +98,45 @@ def test_answer_skip_undo_quit_and_resume(annotate, file):
     again.until("3 judged")
     again.type("u")
     again.until("2 judged")
-    # What is typed ahead is no answer to a pair that nobody has seen.
+    # What is typed ahead, or by a held key, is no answer to a pair that nobody saw.
     again.type("111")
+    for _ in range(20):
+        again.press("1")
     again.until("3 judged")
+    # Nor is what a mouse or the terminal sends.
+    again.press("\x1b[<0;1;2M\x1b[M 1s\x1b]11;rgb:0/1/2\x07\x1b1\x1a")
     again.type("q")
     assert again.close() == 0
     assert [line["answer"] for line in answers_of(file)] == ["left", "tie", "left"]
+
+
+def test_a_stopped_program_goes_on(annotate, file):
+    terminal = annotate(file, "--selector", "random")
+    terminal.until("0 judged")
+    terminal.process.send_signal(signal.SIGSTOP)
+    terminal.process.send_signal(signal.SIGCONT)
+    terminal.type("1")
+    terminal.until("1 judged")
+    terminal.process.send_signal(signal.SIGINT)
+    assert terminal.close() == 0
+    assert "the same command goes on" in " ".join(terminal.text.split())
+
+
+def test_the_last_pair_cannot_be_skipped(annotate, tmp_path):
+    file = tmp_path / "one.csv"
+    pl.DataFrame({"output_a": ["x"], "output_b": ["y"]}).write_csv(file)
+    out = tmp_path / "judged.csv"
+    terminal = annotate(file, "--out", out)
+    terminal.until("0 judged")
+    terminal.type("s")
+    terminal.until("no example would be left")
+    terminal.type("0")
+    terminal.until("Neither is better.")
+    terminal.type("q")
+    assert terminal.close() == 0
+    judged = pl.read_csv(out)
+    assert judged["preference"].to_list() == ["tie"]
+    assert judged["output_b"].to_list() == ["y"]
 
 
 def test_kill_loses_no_answer_and_gives_the_file_free(annotate, tmp_path):

@@ -264,6 +264,13 @@ def test_kill_loses_no_answer(serve, open_page, tmp_path):
 def test_two_at_once_and_the_verdict(serve, open_page, file):
     server = serve(file, "--rule", "fixed", "--max-annotations", "12")
     pages = [open_page(server.address), open_page(server.address)]
+    # A copied window has the name of the first in its storage, and takes another.
+    read, write = "return sessionStorage.annotator", "sessionStorage.annotator = "
+    name = pages[0].driver.execute_script(read)
+    pages[1].driver.execute_script(f"{write} '{name}'")
+    pages[1].driver.refresh()
+    pages[1].until("status", "judged")
+    assert pages[1].driver.execute_script(read) != name
     asked = []
     for turn in range(12):
         page = pages[turn % 2]

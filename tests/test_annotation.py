@@ -16,6 +16,7 @@ from skdiffuse import (
     RandomSelector,
 )
 from skdiffuse.annotation import AlreadyAnsweredError, Session, _session
+from skdiffuse.annotation._keys import _UNFINISHED, names
 from skdiffuse.annotation._lock import only_one
 from skdiffuse.annotation._session import digest
 from skdiffuse.annotation._text import visible
@@ -196,14 +197,14 @@ def test_a_silent_annotators_question_goes_to_another(make, monkeypatch):
     session = make(stopping_rule=FixedBudget())
     question = session.ask("silent")
     clock[0] = 50.0
-    session.status("silent")
+    session.hear("silent")
     clock[0] = 100.0
     assert session.ask("other") != question
     session.leave("other")
     clock[0] = 111.0
     assert session.ask("other") == question
     session.answer("other", question.row, "tie")
-    with pytest.raises(AlreadyAnsweredError, match="judged by somebody else"):
+    with pytest.raises(AlreadyAnsweredError, match="has an answer already"):
         session.answer("silent", question.row, "left")
     assert session.comparison.answers_ == {question.row: 0.0}
 
@@ -277,6 +278,88 @@ def test_many_at_once_lose_and_double_nothing(tmp_path_factory, seed, n_annotato
     assert again.answers_ == session.comparison.answers_
 
 
+def test_an_answer_that_is_sent_twice_counts_once(make):
+    session = make(stopping_rule=FixedBudget())
+    row = session.ask("me").row
+    session.answer("me", row, "left")
+    # The page did not hear of it, and sends it again.
+    session.answer("me", row, "left")
+    for name, answer in (("me", "right"), ("other", "left")):
+        with pytest.raises(AlreadyAnsweredError):
+            session.answer(name, row, answer)
+    assert session.status()["judged"] == 1
+
+
+def test_whoever_comes_back_too_late_gets_another_question(make, monkeypatch):
+    clock = [0.0]
+    monkeypatch.setattr(_session.time, "monotonic", lambda: clock[0])
+    session = make(stopping_rule=FixedBudget())
+    question = session.ask("away")
+    clock[0] = 70.0
+    assert session.ask("here") == question
+    assert session.ask("away") != question
+
+
+def test_a_question_that_has_left_the_order_is_not_asked_again(make):
+    session = make(stopping_rule=FixedBudget(), max_annotations=6)
+    questions = {str(i): session.ask(str(i)) for i in range(6)}
+    session.answer("0", questions["0"].row, "skip")
+    waiting = session.comparison.ask(6)
+    gone = [name for name, q in questions.items() if q.row not in waiting]
+    assert len(gone) > 1
+    for name in gone[1:]:
+        assert session.ask(name) is None or session.ask(name).row in waiting
+    assert session.status()["early"] == 0
+    session.answer("5", questions["5"].row, "left")
+    assert session.status()["early"] == 1
+
+
+def test_the_answers_make_a_table(make):
+    session = make(selector=RandomSelector(random_state=0))
+    for answer in ("left", "right", "tie", "skip"):
+        session.answer("me", session.ask("me").row, answer)
+    table = session.table()
+    left = table["left"]
+    other = {"A": "B", "B": "A"}
+    assert table["preference"] == [left[0], other[left[1]], "tie", None]
+    assert table["output_a"] == [f"a{row}" for row in table["row"]]
+    assert set(table["annotator"]) == {"me"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "keys"),
+    [
+        ("1u\r", ["1", "u", "enter"]),
+        ("S", ["s"]),
+        ("\x1b[A\x1b[6~\x1bOF", ["up", "page down", "end"]),
+        ("à1", ["à", "1"]),
+    ],
+)
+def test_keys_have_names(typed, keys):
+    assert names(typed) == keys
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "\x1b[<0;10;20M",
+        "\x1b[M 1s",
+        "\x1b[>0;276;0c",
+        "\x1b]11;rgb:1010/2020/0000\x1b\\",
+        "\x1b]0;title 012\x07",
+        "\x1b1",
+        "\x1b[1;5C",
+        "\x1bP1$r0m\x1b\\",
+    ],
+)
+def test_what_a_terminal_says_of_itself_is_no_answer(typed):
+    assert not {"0", "1", "2", "s", "u", "q"} & set(names(typed))
+    assert names(typed + "1")[-1] == "1"
+    for cut in range(1, len(typed)):
+        # What comes in parts is not taken for keys before it is whole.
+        assert _UNFINISHED.search(typed[:cut])
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
@@ -316,6 +399,11 @@ def test_one_process_a_log(tmp_path):
             pass
         with only_one(tmp_path / "other.jsonl"):
             pass
+        link = tmp_path / "link.jsonl"
+        link.symlink_to(path)
+        with pytest.raises(ValueError, match="open in another"), only_one(link):
+            pass
+        link.unlink()
     with only_one(path):
         pass
     assert list(tmp_path.iterdir()) == []
@@ -360,12 +448,17 @@ class TestPage:
     def test_it_answers_nobody_else(self, post, client):
         assert post("ask", token="").status_code == 403
         assert post("ask", token="guess").status_code == 403
+        assert post("ask", token="sécret").status_code == 403
         assert client.get("/api/ask").status_code == 405
         # A form of another page cannot send JSON.
         code = client.post(
             "/api/ask", data="{}", headers={"X-Token": "secret"}
         ).status_code
         assert code == 415
+        headers = {"X-Token": "secret", "Content-Type": "application/json"}
+        for body, code in (("[" * 9_000, 400), ("[" * 20_000, 413), ("{", 400)):
+            response = client.post("/api/ask", data=body, headers=headers)
+            assert response.status_code == code
 
     @pytest.mark.parametrize(
         ("action", "body", "code"),
@@ -396,7 +489,7 @@ class TestPage:
         session.answer("other", row, "tie")
         late = post("answer", row=row, answer="left")
         assert late.status_code == 409
-        assert "Somebody else" in late.get_json()["message"]
+        assert "has an answer already" in late.get_json()["message"]
         assert late.get_json()["question"]["row"] != row
 
     def test_a_full_disk_is_told(self, post, session, monkeypatch):

@@ -456,3 +456,12 @@ def _numbers(part):
     part = re.sub(r"<!-- table.*?<!-- end \w+ -->", "", part, flags=re.DOTALL)
     part = re.sub(r"`[^`]*`|\]\([^)]*\)|eq\. 6|F1", "", part)
     return re.findall(r"(?<![\w.])\d[\d.]*\d|(?<![\w.])\d", part)
+
+
+def test_the_readme_says_how_often_the_default_is_wrong(benchmarks):
+    table = import_module("benchmarks.tables").of_all("iterative")
+    default = table.filter(comparison="ward cosine; ties drop; risk 0.05")
+    wrong, nobody = (default[name].mean() for name in ("error", "inconclusive"))
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    assert f"named the worse one in {100 * wrong:.0f} % of the" in readme
+    assert f"and nobody in {100 * nobody:.0f} % (" in readme

@@ -16,6 +16,8 @@ def only_one(path: Path) -> Iterator[None]:
     ValueError
         If another process holds it.
     """
+    # Another name of the same file is no other file.
+    path = path.resolve()
     lock = path.with_name(f".{path.name}.lock")
     while True:
         handle = os.open(lock, os.O_RDWR | os.O_CREAT, 0o600)

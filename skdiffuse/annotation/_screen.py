@@ -1,6 +1,7 @@
 """The annotation loop in a terminal."""
 
 import os
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import zip_longest
@@ -31,6 +32,8 @@ _ASKED = {
 }
 _ENDED = {"u": "take back the last answer", "Enter": "end"}
 _NARROW = 60
+# Seconds within which a held key comes again, for the first time too.
+_REPEATS = 0.7
 # Bold and reversed letters can be read on every background, colours cannot.
 _STRONG = "bold"
 _HINT = "bold italic"
@@ -69,6 +72,7 @@ class Screen:
         self._offset = 0
         self._message = ""
         self._question: Question | None = None
+        self._pressed = ("", 0.0)
         self._layout: tuple[tuple[int, int], _Layout] | None = None
 
     def run(self) -> None:
@@ -104,6 +108,8 @@ class Screen:
             if key == "q" or (self._question is None and key == "enter"):
                 return True
             self._message = ""
+            if (key == "u" or key in _KEYS) and self._is_held(key):
+                continue
             if self._question is not None and key in _KEYS:
                 self._answer(self._question, _KEYS[key])
                 # What was typed before the next pair was seen is no answer to it.
@@ -114,11 +120,16 @@ class Screen:
             self._scroll(key)
         return False
 
+    def _is_held(self, key: str) -> bool:
+        """Tell whether a key repeats itself: a terminal does not say so."""
+        before, self._pressed = self._pressed, (key, time.monotonic())
+        return before[0] == key and self._pressed[1] - before[1] < _REPEATS
+
     def _answer(self, question: Question, answer: str) -> None:
         try:
             self._session.answer(_ANNOTATOR, question.row, answer)
-        except OSError as error:
-            self._message = f"Not saved: {error}. Mend that, and answer again."
+        except (OSError, ValueError) as error:
+            self._message = f"Not saved: {error}"
             return
         self._next()
 
@@ -127,8 +138,8 @@ class Screen:
             if not self._session.undo(None):
                 self._message = "There is nothing to take back."
                 return
-        except OSError as error:
-            self._message = f"Not saved: {error}. Mend that, and try again."
+        except (OSError, ValueError) as error:
+            self._message = f"Not saved: {error}"
             return
         self._session.leave(_ANNOTATOR)
         self._next()
@@ -233,6 +244,8 @@ def in_words(status: dict) -> str:
     parts = [f"{status['judged']} judged"]
     if status["skipped"]:
         parts.append(f"{status['skipped']} skipped")
+    if status["early"] and not status["ended"]:
+        parts.append(f"{status['early']} not counted yet")
     if status["risk"] is not None and status["judged"]:
         part = f"risk {status['risk']:.2g}"
         if status["threshold"] is not None:
@@ -288,9 +301,11 @@ class _Beside:
 def _size_of(console: Console) -> ConsoleDimensions:
     """Return the size of the window now; LINES and COLUMNS may be of another."""
     try:
-        return ConsoleDimensions(*os.get_terminal_size(console.file.fileno()))
+        width, height = os.get_terminal_size(console.file.fileno())
     except OSError:
         return console.size
+    # Some lines never say how large they are.
+    return ConsoleDimensions(width or 80, height or 24)
 
 
 def _titles() -> tuple[Text, Text]:
@@ -309,7 +324,7 @@ def _input(question: Question) -> RenderableType:
     parts = []
     if question.input is not None:
         parts += [Text(question.input, style="italic"), Text("")]
-    if question.left == question.right:
+    if question.same:
         parts.append(Text("(Both outputs are the same.)", style="dim"))
     return Group(*parts)
 

@@ -37,12 +37,15 @@ class Question:
         What both outputs answer.
     left, right : str
         The outputs, without signs that act on a terminal.
+    same : bool
+        Whether the outputs are equal.
     """
 
     row: int
     input: str | None
     left: str
     right: str
+    same: bool
 
 
 class Session:
@@ -97,6 +100,7 @@ class Session:
             self._remarks[-1] = dict(about)
         self._summarise = summarise or _verdict
         self._summary: dict[str, Any] | None = None
+        self._status: dict[str, Any] | None = None
         self._claims: dict[str, int] = {}
         self._heard: dict[str, float] = {}
         self._lock = threading.RLock()
@@ -114,11 +118,10 @@ class Session:
             self._heard[annotator] = time.monotonic()
             if self.has_ended:
                 return None
-            told = self.comparison.answers_
-            row = self._claims.get(annotator)
-            if row is None or row in told:
-                taken = self._taken(annotator)
-                row = next((r for r in self._waiting() if r not in taken), None)
+            row, waiting = self._claims.get(annotator), self._waiting()
+            taken = self._taken(annotator)
+            if row not in waiting or row in taken:
+                row = next((r for r in waiting if r not in taken), None)
             if row is None:
                 self._claims.pop(annotator, None)
                 return None
@@ -143,24 +146,27 @@ class Session:
             raise ValueError(f"row {row} is no example.")
         with self._lock:
             if row in self.comparison.answers_:
-                raise AlreadyAnsweredError(
-                    f"row {row} was judged by somebody else in the meantime."
-                )
-            if answer == "skip":
-                self.comparison.skip(row)
-            else:
-                self.comparison.tell(row, self._preference(row, answer))
-            self._remarks[row] = {
-                "answer": answer,
-                "left": "A" if self._a_is_left[row] else "B",
-                "annotator": annotator,
-                "time": datetime.now(UTC).isoformat(timespec="seconds"),
-            }
+                known = self._remarks.get(row, {})
+                # The page did not hear that its answer had come, and sent it again.
+                if (known.get("annotator"), known.get("answer")) == (annotator, answer):
+                    return
+                raise AlreadyAnsweredError(f"row {row} has an answer already.")
             try:
+                if answer == "skip":
+                    self.comparison.skip(row)
+                else:
+                    self.comparison.tell(row, self._preference(row, answer))
+                self._remarks[row] = {
+                    "answer": answer,
+                    "left": "A" if self._a_is_left[row] else "B",
+                    "annotator": annotator,
+                    "time": datetime.now(UTC).isoformat(timespec="seconds"),
+                }
                 self._save()
             except BaseException:
-                self.comparison.untell(row)
-                del self._remarks[row]
+                if row in self.comparison.answers_:
+                    self.comparison.untell(row)
+                self._remarks.pop(row, None)
                 raise
             self._claims.pop(annotator, None)
 
@@ -188,13 +194,13 @@ class Session:
             row = rows[-1]
             skipped = row in self.comparison.skipped_indices_
             value = self.comparison.answers_[row]
-            self.comparison.untell(row)
             try:
+                self.comparison.untell(row)
                 self._save()
             except BaseException:
-                if skipped:
+                if row not in self.comparison.answers_ and skipped:
                     self.comparison.skip(row)
-                else:
+                elif row not in self.comparison.answers_:
                     self.comparison.tell(row, value)
                 raise
             self._remarks.pop(row, None)
@@ -208,22 +214,32 @@ class Session:
             self._claims.pop(annotator, None)
             self._heard.pop(annotator, None)
 
-    def status(self, annotator: str | None = None) -> dict[str, Any]:
+    def hear(self, annotator: str) -> None:
+        """Note that an annotator is at work, and keeps the question."""
+        with self._lock:
+            self._heard[annotator] = time.monotonic()
+
+    def status(self) -> dict[str, Any]:
         """Return how far the comparison is, without a word of who leads."""
         with self._lock:
-            if annotator is not None:
-                self._heard[annotator] = time.monotonic()
-            comparison, rule = self.comparison, self.comparison.stopping_rule_
-            told = comparison.n_annotations_
-            return {
-                "judged": comparison.n_annotations_,
-                "at_most": comparison.n_annotations_ + len(self._waiting()),
-                "left": comparison.annotations_left() if told >= _FEW else None,
-                "risk": comparison.risk_,
-                "threshold": getattr(rule, "risk", getattr(rule, "alpha", None)),
-                "skipped": len(comparison.skipped_indices_),
-                "ended": self.has_ended,
-            }
+            if self._status is None:
+                self._status = self._look()
+            return self._status
+
+    def _look(self) -> dict[str, Any]:
+        comparison, rule = self.comparison, self.comparison.stopping_rule_
+        told = comparison.n_annotations_
+        n_answers = sum(value is not None for value in comparison.answers_.values())
+        return {
+            "judged": told,
+            "at_most": told + len(self._waiting()),
+            "left": comparison.annotations_left() if told >= _FEW else None,
+            "risk": comparison.risk_,
+            "threshold": getattr(rule, "risk", getattr(rule, "alpha", None)),
+            "skipped": len(comparison.skipped_indices_),
+            "early": n_answers - told,
+            "ended": self.has_ended,
+        }
 
     def summary(self) -> dict[str, Any]:
         """Return what is to be said at the end."""
@@ -242,6 +258,25 @@ class Session:
         given = [remark.get("answer") for remark in self._remarks.values()]
         return given.count("left"), given.count("right")
 
+    def table(self) -> dict[str, list[Any]]:
+        """Return the columns of a table of all answers, in the order of answering."""
+        answers = self.comparison.answers_
+        remarks = [self._remarks.get(row, {}) for row in answers]
+        columns: dict[str, list[Any]] = {"row": list(answers)}
+        if self._inputs is not None:
+            columns["input"] = [self._inputs[row] for row in answers]
+        for name, texts in zip(("output_a", "output_b"), self._texts, strict=True):
+            columns[name] = [texts[row] for row in answers]
+        skipped = set(self.comparison.skipped_indices_.tolist())
+        words = {1.0: "A", -1.0: "B", 0.0: "tie"}
+        columns["preference"] = [
+            None if row in skipped or value is None else words.get(value, str(value))
+            for row, value in answers.items()
+        ]
+        for name in ("left", "annotator", "time"):
+            columns[name] = [remark.get(name) for remark in remarks]
+        return columns
+
     def _waiting(self) -> list[int]:
         return self.comparison.ask(self.comparison.max_annotations).tolist()
 
@@ -258,7 +293,9 @@ class Session:
         a, b = (visible(texts[row]) for texts in self._texts)
         left, right = (a, b) if self._a_is_left[row] else (b, a)
         asked = None if self._inputs is None else self._inputs[row]
-        return Question(row, None if asked is None else visible(asked), left, right)
+        same = self._texts[0][row] == self._texts[1][row]
+        shown = None if asked is None else visible(asked)
+        return Question(row, shown, left, right, same)
 
     def _preference(self, row: int, answer: str) -> float:
         if answer == "tie":
@@ -266,7 +303,7 @@ class Session:
         return 1.0 if (answer == "left") == bool(self._a_is_left[row]) else -1.0
 
     def _save(self) -> None:
-        self._summary = None
+        self._summary = self._status = None
         self.comparison.save(self.path, remarks=self._remarks)
 
 

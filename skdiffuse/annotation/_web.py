@@ -14,6 +14,7 @@ from skdiffuse.annotation._session import AlreadyAnsweredError, Session
 
 HOST = "127.0.0.1"
 _LONGEST_NAME = 40
+_LONGEST_REQUEST = 10_000
 
 
 def make_app(session: Session, token: str, *, show_leader: bool) -> Flask:
@@ -29,6 +30,7 @@ def make_app(session: Session, token: str, *, show_leader: bool) -> Flask:
     """
     app = Flask(__name__, static_folder="page", static_url_path="/page")
     app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.config["MAX_CONTENT_LENGTH"] = _LONGEST_REQUEST
 
     @app.get("/")
     def page() -> Response:
@@ -36,7 +38,8 @@ def make_app(session: Session, token: str, *, show_leader: bool) -> Flask:
 
     @app.post("/api/<action>")
     def act(action: str) -> tuple[Response, int]:
-        if not secrets.compare_digest(request.headers.get("X-Token", ""), token):
+        sent = request.headers.get("X-Token", "").encode("utf-8", "replace")
+        if not secrets.compare_digest(sent, token.encode()):
             abort(403)
         body: Any = request.get_json()
         annotator = body.get("annotator") if isinstance(body, dict) else None
@@ -47,6 +50,10 @@ def make_app(session: Session, token: str, *, show_leader: bool) -> Flask:
             return jsonify({}), code
         state = _state(session, annotator, show_leader, asks=action != "look")
         return jsonify(state | {"message": message}), code
+
+    @app.errorhandler(RecursionError)
+    def refuse(_: RecursionError) -> tuple[Response, int]:
+        return jsonify({}), 400
 
     @app.after_request
     def only_from_here(response: Response) -> Response:
@@ -78,12 +85,15 @@ def _do(
                 return "Your last answer is taken back.", 200
             case "leave":
                 session.leave(annotator)
-            case "ask" | "look":
+            case "look":
+                if body.get("active") is True:
+                    session.hear(annotator)
+            case "ask":
                 pass
             case _:
                 abort(404)
     except AlreadyAnsweredError:
-        return "Somebody else has judged that pair in the meantime.", 409
+        return "That pair has an answer already, yours or somebody else's.", 409
     except ValueError as error:
         return str(error), 400
     except OSError as error:
@@ -95,7 +105,7 @@ def _state(
     session: Session, annotator: str, show_leader: bool, *, asks: bool
 ) -> dict[str, Any]:
     question = session.ask(annotator) if asks else None
-    status = session.status(annotator)
+    status = session.status()
     state: dict[str, Any] = {"status": status}
     if asks:
         state["question"] = None if question is None else asdict(question)

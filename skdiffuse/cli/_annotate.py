@@ -4,6 +4,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
+import polars as pl
 import typer
 from scipy.stats import binomtest
 
@@ -74,6 +75,13 @@ def annotate(
             ".annotations.jsonl]"
         ),
     ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Where to write the judged pairs as a table in the end: "
+            f"{_files.FORMATS}."
+        ),
+    ] = None,
     web: Annotated[
         bool,
         typer.Option(
@@ -117,21 +125,33 @@ def annotate(
     before the next question; the same command goes on where it was left.
     """
     check_confidence(confidence)
+    _files.check_there(file)
     path = log or file.with_suffix(".annotations.jsonl")
-    if path.absolute() == file.absolute():
-        raise ValueError(f"--log {path} is FILE itself; give another.")
-    if not path.absolute().parent.is_dir():
-        raise ValueError(f"the folder of {path} does not exist; make it first.")
+    _check_log(path, file)
+    if out is not None:
+        _files.check_new(out)
     show = _people.on_page(port, show_leader) if web else _people.on_screen(show_leader)
     given = {name: context.params[name] for name in _DECIDING}
     with only_one(path):
         options = _remembered(path, given, _typed(context))
         session = _session(file, path, options, input_column, confidence)
         show(session)
+    if out is not None:
+        _files.write_table(pl.DataFrame(session.table()), out)
     result = session.summary()
     if not (session.has_ended or show_leader):
         _hide_leader(result)
     _terminal.show(result, as_json, _report.annotation)
+
+
+def _check_log(path: Path, file: Path) -> None:
+    """Raise a ValueError unless answers can be kept there."""
+    if path.absolute() == file.absolute():
+        raise ValueError(f"--log {path} is FILE itself; give another.")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"--log {path} is no plain file; give another.")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"the folder of {path} does not exist; make it first.")
 
 
 def _typed(context: typer.Context) -> set[str]:
@@ -158,9 +178,9 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
         )
     for name in sorted(typed):
         was, now = about[name], given[name]
-        if name == "max_annotations" and now > _selectors.limits(None, was)[1]:
+        if name == "max_annotations" and now > _effect(about)[name]:
             about[name] = now
-        elif was != now:
+        elif was != now and _effect(about)[name] != now:
             option = "--" + name.replace("_", "-")
             then = "without it" if was is None else f"with {option} {was}"
             raise ValueError(
@@ -168,6 +188,19 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
                 "go on, or give another --log to begin anew."
             )
     return about
+
+
+def _effect(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options with what stands for those that were not given."""
+    least, most = _selectors.limits(
+        options["min_annotations"], options["max_annotations"]
+    )
+    return options | {
+        "rule": options["rule"] or "hypergeometric",
+        "selector": _selectors.order_of(options["selector"], options["rule"]),
+        "min_annotations": least,
+        "max_annotations": most,
+    }
 
 
 def _session(

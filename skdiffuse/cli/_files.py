@@ -28,10 +28,15 @@ _WRITERS: dict[str, Callable[[pl.DataFrame, IO[bytes]], object]] = {
 }
 
 
-def read_table(path: Path) -> pl.DataFrame:
-    """Read a table; the columns of a CSV file stay text."""
+def check_there(path: Path) -> None:
+    """Raise a ValueError unless there is a file to read."""
     if not path.is_file():
         raise ValueError(f"{path} is not a file; give {FORMATS}.")
+
+
+def read_table(path: Path) -> pl.DataFrame:
+    """Read a table; the columns of a CSV file stay text."""
+    check_there(path)
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty.")
     # Bytes, since a name is a pattern to polars; Windows puts a mark before the first.

@@ -3,7 +3,6 @@
 import signal
 import sys
 import threading
-import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
 
@@ -21,7 +20,7 @@ def on_screen(show_leader: bool) -> Show:
 
     # Standard output is for the result.
     console = Console(stderr=True, highlight=False)
-    if not (sys.stdin.isatty() and console.is_terminal):
+    if sys.stdin is None or not (sys.stdin.isatty() and console.is_terminal):
         raise ValueError(
             "annotate needs a terminal to ask in, and this is none; give --web for a "
             "page in the browser."
@@ -47,14 +46,12 @@ def on_page(port: int, show_leader: bool) -> Show:
     def show(session: Session) -> None:
         with served(session, port, show_leader=show_leader) as address:
             print(
-                f"Judge in the browser: {address}\n"
-                "Several people may, each in a window. Ctrl-C ends; every answer is on "
-                "disk.",
+                f"Open this address in a browser on this machine: {address}\n"
+                "Several people may judge at once, each in a window. Ctrl-C ends; each "
+                "answer is on disk at once.",
                 file=sys.stderr,
                 flush=True,
             )
-            if sys.stderr.isatty():
-                webbrowser.open(address)
             _wait_for_the_end()
 
     return show
@@ -63,10 +60,13 @@ def on_page(port: int, show_leader: bool) -> Show:
 def _wait_for_the_end() -> None:
     """Wait for Ctrl-C, or for what else asks a program to end."""
     ended = threading.Event()
-    # Also where the shell has a background program ignore Ctrl-C.
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), lambda *_: ended.set())
+        number = getattr(signal, name, None)
+        # `nohup` has a closed terminal ignored; a shell has Ctrl-C ignored in the
+        # background, where whoever sends it means it.
+        ignored = number and signal.getsignal(number) == signal.SIG_IGN
+        if number and not (ignored and name == "SIGHUP"):
+            signal.signal(number, lambda *_: ended.set())
     # In Windows a wait without an end cannot be interrupted.
     while not ended.wait(1.0):
         pass

@@ -392,7 +392,8 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         int or None
             After how many more the comparison ends if the preferences so far repeat
             themselves; None where it would still be inconclusive at
-            `max_annotations`, or nothing was told yet. 0 if it has ended.
+            `max_annotations` or after a thousand more, or nothing was told yet. 0 if
+            it has ended.
 
         Notes
         -----

@@ -5,6 +5,9 @@ from typing import Any
 
 import numpy as np
 
+# Beyond so many more annotations nothing is guessed.
+_FAR = 1000
+
 
 def likely_left(
     rule: Any,
@@ -28,7 +31,8 @@ def likely_left(
     Returns
     -------
     int or None
-        None if it does not stop, or nothing was told yet.
+        None if it does not stop, or only after more than a thousand, or nothing was
+        told yet.
     """
     n = len(preferences)
     if n == 0:
@@ -48,7 +52,7 @@ def _looks(n: int, least: int, most: int) -> list[int]:
     """Return at which numbers of annotations to look: all near ones, few far ones."""
     looks = []
     total = max(n + 1, least)
-    while total < most:
+    while total < min(most, n + _FAR):
         looks.append(total)
         total += 1 + (total - n) // 10
     return [*looks, most]

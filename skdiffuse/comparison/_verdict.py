@@ -82,6 +82,12 @@ class Verdict:
         return "Inconclusive."
 
     @property
+    def _ending(self) -> str:
+        ending = _ENDINGS[self.termination_condition]
+        all_judged = self.termination_condition == "all_annotated"
+        return f"{ending} or skipped" if all_judged and self.n_skipped else ending
+
+    @property
     def details(self) -> dict[str, str]:
         """What the verdict rests on, in words."""
         counts = self.counts
@@ -90,7 +96,7 @@ class Verdict:
             "judged": f"{self.n_annotations} of {self.n_examples} examples{known}",
             "votes": f"A wins {counts['A']}, B wins {counts['B']}, "
             f"{counts['tie']} {'tie' if counts['tie'] == 1 else 'ties'}",
-            "status": _ENDINGS[self.termination_condition],
+            "status": self._ending,
         }
         if self.n_skipped:
             means = "counted as ties" if self.skips_are_ties else "left out"

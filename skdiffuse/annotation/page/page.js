@@ -9,20 +9,36 @@ let question = null;
 let ended = false;
 let away = false;
 let busy = false;
+// Whether somebody has been at this window since the last look.
+let active = false;
 
-const annotator = (() => {
+const unreachable =
+  "The command in the terminal does not answer; is it still running? Answers so far are on disk.";
+const elsewhere = "This address is not the one that the terminal shows; open that one.";
+const annotator = await named();
+
+// The same after a reload, another in a copied window: a copy has the storage of the
+// first, but not the lock on its name.
+async function named() {
   const made = () => `web-${crypto.randomUUID().slice(0, 8)}`;
-  try {
-    // A copied tab copies its storage too, but not its navigation.
-    const kind = performance.getEntriesByType("navigation")[0]?.type;
-    const known = kind === "navigate" ? null : sessionStorage.getItem("annotator");
-    const name = known ?? made();
-    sessionStorage.setItem("annotator", name);
-    return name;
-  } catch {
-    return made();
+  let name = sessionStorage.getItem("annotator") ?? made();
+  if (!(await locked(name))) {
+    name = made();
+    await locked(name);
   }
-})();
+  sessionStorage.setItem("annotator", name);
+  return name;
+}
+
+function locked(name) {
+  return new Promise((tell) => {
+    navigator.locks.request(name, { ifAvailable: true }, (lock) => {
+      tell(Boolean(lock));
+      // Held as long as the window is open.
+      return lock && new Promise(() => {});
+    });
+  });
+}
 
 function request(action, body = {}) {
   return fetch(`/api/${action}`, {
@@ -40,12 +56,12 @@ async function call(action, body) {
   try {
     const response = await request(action, body);
     if (response.status === 403) {
-      say("This address is not the one that the terminal shows; open that one.");
+      say(elsewhere);
     } else {
       show(await response.json());
     }
   } catch {
-    say("The command in the terminal does not answer; is it still running? Answers so far are on disk.");
+    say(unreachable);
   } finally {
     busy = false;
     enable();
@@ -70,7 +86,7 @@ function show(state) {
     fill($("input"), question.input ?? "");
     fill($("left"), question.left);
     fill($("right"), question.right);
-    $("same").hidden = question.left !== question.right;
+    $("same").hidden = !question.same;
   }
   if (state.verdict) {
     $("headline").textContent = state.verdict.headline;
@@ -88,6 +104,7 @@ function show(state) {
 function status({ status, lead }) {
   const parts = [`${status.judged} judged`];
   if (status.skipped) parts.push(`${status.skipped} skipped`);
+  if (status.early && !ended) parts.push(`${status.early} not counted yet`);
   if (status.risk !== null && status.judged) {
     const below = status.threshold === null ? "" : ` (stops below ${status.threshold})`;
     parts.push(`risk ${Number(status.risk.toPrecision(2))}${below}`);
@@ -156,7 +173,8 @@ function act(answer, deed) {
 
 document.addEventListener("click", (event) => {
   const button = event.target.closest("button");
-  if (button) {
+  // The second click of a double one is no answer to the next pair.
+  if (button && event.detail < 2) {
     act(button.dataset.answer, button.dataset.do);
     // So that Space scrolls again, and does not answer the next pair.
     button.blur();
@@ -173,6 +191,10 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
+for (const kind of ["pointermove", "pointerdown", "keydown", "wheel", "touchmove"]) {
+  addEventListener(kind, () => (active = true), { passive: true });
+}
+addEventListener("hashchange", () => location.reload());
 addEventListener("pagehide", () => {
   request("leave").catch(() => {});
 });
@@ -189,15 +211,18 @@ setInterval(() => {
 
 async function look() {
   try {
-    const response = await request("look");
+    const response = await request("look", { active });
+    active = false;
+    if (response.status === 403) say(elsewhere);
     if (!response.ok || busy || away) return;
     const state = await response.json();
     delete state.message;
+    if ($("message").textContent === unreachable) say("");
     const reopened = ended && !state.status.ended;
     if (!busy && !away) show(state);
     if (reopened) call("ask");
   } catch {
-    say("The command in the terminal does not answer; is it still running? Answers so far are on disk.");
+    say(unreachable);
   }
 }
 
