@@ -231,6 +231,11 @@ def test_equal_identifiers_of_other_inputs_are_refused(run, with_ids, tmp_path):
     assert "joined by 'id', the inputs differ in 6 of 6 rows (first: row 0" in err
     assert "--on input" in err
     assert run("join", *with_ids, "--on", "input", "--out", out)[0] == 0
+    # Whoever names the key says that it is one.
+    out = tmp_path / "prompts.jsonl"
+    text = run("join", *with_ids, "--on", "id", "--out", out)[1]
+    assert "The inputs differ in 6 of 6 rows" in " ".join(text.split())
+    assert {"input_a", "input_b"} <= set(pl.read_ndjson(out).columns)
     # Line ends and outer blanks make no other input.
     changed = table.with_columns(pl.col("input") + " \r\n")
     changed.write_csv(with_ids[1])

@@ -43,11 +43,13 @@ def join(
     a, b = _files.read_table(file_a), _files.read_table(file_b)
     if on == output:
         raise ValueError(f"--on and --output are both {on!r}; name two columns.")
+    # Whoever names the key says that it is one, as for two prompts of one question.
+    other_inputs = on is not None
     if on is None:
         on = "id" if "id" in a.columns and "id" in b.columns else "input"
     for path, table in ((file_a, a), (file_b, b)):
         _check(path, table, on, output)
-    joined = align(a, b, on, output)
+    joined = align(a, b, on, output, other_inputs=other_inputs)
     if out.suffix.lower() == ".csv":
         joined = joined.select(_files.as_text(series) for series in joined)
     _files.write_table(joined, out)
@@ -56,7 +58,9 @@ def join(
     _terminal.show(result, as_json, _report.joined)
 
 
-def align(a: pl.DataFrame, b: pl.DataFrame, on: str, output: str) -> pl.DataFrame:
+def align(
+    a: pl.DataFrame, b: pl.DataFrame, on: str, output: str, *, other_inputs: bool = True
+) -> pl.DataFrame:
     """Put the outputs of two tables side by side.
 
     Parameters
@@ -67,6 +71,8 @@ def align(a: pl.DataFrame, b: pl.DataFrame, on: str, output: str) -> pl.DataFram
         Column whose values are there once in each table, and are the same.
     output : str
         Column with the outputs.
+    other_inputs : bool
+        Whether the inputs of one key may differ.
 
     Returns
     -------
@@ -75,7 +81,8 @@ def align(a: pl.DataFrame, b: pl.DataFrame, on: str, output: str) -> pl.DataFram
         order of `a`.
     """
     b = _keys.matched(a, b, on, "--on", "joined")
-    if on != "input" and "input" in a.columns and "input" in b.columns:
+    both = "input" in a.columns and "input" in b.columns
+    if on != "input" and both and not other_inputs:
         _check_inputs(a["input"], b["input"], on)
     columns = [a[on]]
     for which, table in (("a", a), ("b", b)):
@@ -108,9 +115,9 @@ def _check_inputs(a: pl.Series, b: pl.Series, on: str) -> None:
     if differ:
         raise ValueError(
             f"joined by {on!r}, the inputs differ in {len(differ)} of {len(a)} rows "
-            f"(first: row {differ[0]} of the first file, counted from zero); is "
-            f"{on!r} the same in both files? Else give --on input, or rename the "
-            "column input of one file."
+            f"(first: row {differ[0]} of the first file, counted from zero). If equal "
+            f"{on}s are the same example all the same, as for two prompts of one "
+            f"question, say so with --on {on}; else give --on input."
         )
 
 
@@ -137,6 +144,13 @@ def _check(path: Path, table: pl.DataFrame, on: str, output: str) -> None:
 
 
 def _notes(joined: pl.DataFrame) -> list[str]:
+    notes = []
     if joined["output_a"].equals(joined["output_b"], check_names=False):
-        return ["The outputs are equal in every row: is it one file twice?"]
-    return []
+        notes.append("The outputs are equal in every row: is it one file twice?")
+    if {"input_a", "input_b"} <= set(joined.columns):
+        differ = int(joined["input_a"].ne_missing(joined["input_b"]).sum())
+        notes.append(
+            f"The inputs differ in {differ} of {len(joined)} rows and are kept as "
+            "input_a and input_b; other commands show one with --input input_a."
+        )
+    return notes

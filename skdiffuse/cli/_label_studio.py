@@ -43,8 +43,8 @@ _CONFIGURATION = """<View style="white-space: pre-wrap; overflow-wrap: anywhere"
   <Choices name="preference" toName="left_output" choice="single-radio"
            showInline="true" required="true">
     <Choice value="{left}" hotkey="1"/>
-    <Choice value="{tie}" hotkey="2"/>
-    <Choice value="{right}" hotkey="3"/>
+    <Choice value="{tie}" hotkey="0"/>
+    <Choice value="{right}" hotkey="2"/>
   </Choices>
 </View>
 """
