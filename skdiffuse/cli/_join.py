@@ -81,9 +81,18 @@ def align(
         order of `a`.
     """
     b = _keys.matched(a, b, on, "--on", "joined")
-    both = "input" in a.columns and "input" in b.columns
-    if on != "input" and both and not other_inputs:
-        _check_inputs(a["input"], b["input"], on)
+    differ: list[int] = []
+    if on != "input" and "input" in a.columns and "input" in b.columns:
+        differ = _plain(a["input"]).ne_missing(_plain(b["input"])).arg_true().to_list()
+    if differ and not other_inputs:
+        raise ValueError(
+            f"joined by {on!r}, the inputs differ in {len(differ)} of {len(a)} rows "
+            f"(first: row {differ[0]} of the first file, counted from zero). If equal "
+            f"{on}s are the same example all the same, as for two prompts of one "
+            f"question, say so with --on {on}; else give --on input."
+        )
+    # Line ends and outer blanks make no other input.
+    alike = () if differ else ("input",)
     columns = [a[on]]
     for which, table in (("a", a), ("b", b)):
         texts = _files.texts(table, output, "--output")
@@ -93,7 +102,7 @@ def align(
             continue
         if name not in a.columns:
             columns.append(b[name])
-        elif name == "input" or name not in b.columns or _same(a[name], b[name]):
+        elif name not in b.columns or name in alike or _same(a[name], b[name]):
             columns.append(a[name])
         else:
             columns += [a[name].alias(f"{name}_a"), b[name].alias(f"{name}_b")]
@@ -107,18 +116,6 @@ def align(
     if "input" in names:
         columns.sort(key=lambda column: column.name not in (on, "input"))
     return pl.DataFrame(columns)
-
-
-def _check_inputs(a: pl.Series, b: pl.Series, on: str) -> None:
-    """Raise a ValueError if rows with the same key have other inputs."""
-    differ = _plain(a).ne_missing(_plain(b)).arg_true().to_list()
-    if differ:
-        raise ValueError(
-            f"joined by {on!r}, the inputs differ in {len(differ)} of {len(a)} rows "
-            f"(first: row {differ[0]} of the first file, counted from zero). If equal "
-            f"{on}s are the same example all the same, as for two prompts of one "
-            f"question, say so with --on {on}; else give --on input."
-        )
 
 
 def _plain(inputs: pl.Series) -> pl.Series:
