@@ -56,7 +56,7 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
     ----------
     winner_ : int
         +1 if A is named, -1 if B is, 0 if it is inconclusive (or not decided yet).
-    annotated_indices_ : ndarray of shape (n_annotations_,)
+    annotated_indices_ : ndarray of shape (`n_annotations_`,)
         The rows whose preferences count, in the order of annotation.
     answers_ : dict of int to (float or None)
         The answer to each row, in the order in which they were told, also those that
@@ -71,7 +71,7 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
 "in_progress"}
         Why it ended, if it did. A comparison in which every example was judged has
         the exact winner, whatever the rule.
-    path_ : dict of ndarray of shape (n_annotations_,)
+    path_ : dict of ndarray of shape (`n_annotations_`,)
         After each annotation: ``"n_annotations"``, ``"A"`` and ``"B"`` (wins),
         ``"tie"``, ``"risk"`` (NaN where the rule has none).
     verdict_ : Verdict
@@ -82,7 +82,7 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         The rule in use.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during `fit`, where `X` has names that are all strings.
 
     Raises

@@ -75,7 +75,7 @@ class PPIMeanEstimator(BasePPIMeanEstimator):
         That in a sentence.
     n_features_in_ : int
         Number of judge columns.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of the judge columns, where `X` has names that are all strings.
 
     Raises

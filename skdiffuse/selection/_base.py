@@ -180,7 +180,7 @@ class BaseSelector(
         -------
         ndarray
             A boolean mask of shape (n_samples,), or row numbers of shape
-            (n_selected_,).
+            (`n_selected_`,).
         """
         check_is_fitted(self)
         if indices:
@@ -282,7 +282,7 @@ class BaseSelector(
 
         Returns
         -------
-        ndarray of shape (n_samples, n_selected_)
+        ndarray of shape (n_samples, `n_selected_`)
             Distances.
 
         Raises

@@ -38,11 +38,11 @@ class RandomSelector(_OrderedSelector):
 
     Attributes
     ----------
-    selected_indices_ : ndarray of shape (n_selected_,)
+    selected_indices_ : ndarray of shape (`n_selected_`,)
         The rows to judge, ascending.
     n_selected_ : int
         Their number: `n_select`, or all rows if there are not so many.
-    representatives_ : ndarray of shape (n_selected_, n_features)
+    representatives_ : ndarray of shape (`n_selected_`, n_features)
         The difference vectors of the selected rows.
     inclusion_probabilities_ : ndarray of shape (n_samples,)
         ``n_selected_ / n_samples`` for each row.
@@ -52,7 +52,7 @@ class RandomSelector(_OrderedSelector):
         ``1 / n_samples``, ``1 / (n_samples - 1)`` and so on to 1.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during `fit`, where `X` has names that are all strings.
 
     See Also
@@ -119,11 +119,11 @@ class NormSelector(_OrderedSelector):
 
     Attributes
     ----------
-    selected_indices_ : ndarray of shape (n_selected_,)
+    selected_indices_ : ndarray of shape (`n_selected_`,)
         The rows to judge, ascending.
     n_selected_ : int
         Their number: `n_select`, or all rows if there are not so many.
-    representatives_ : ndarray of shape (n_selected_, n_features)
+    representatives_ : ndarray of shape (`n_selected_`, n_features)
         The difference vectors of the selected rows.
     inclusion_probabilities_ : ndarray of shape (n_samples,) or None
         With ``probability=True`` the probability of each row to be selected; an
@@ -136,7 +136,7 @@ class NormSelector(_OrderedSelector):
         ``annotation_order()[t]`` was drawn, given the rows before it.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during `fit`, where `X` has names that are all strings.
 
     Raises

@@ -49,7 +49,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
 
     Attributes
     ----------
-    selected_indices_ : ndarray of shape (n_selected_,)
+    selected_indices_ : ndarray of shape (`n_selected_`,)
         The rows to judge, ascending.
     n_selected_ : int
         Their number: fewer than `n_select` asks for if `X` has fewer distinct rows
@@ -57,7 +57,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
     labels_ : ndarray of shape (n_samples,)
         The cluster of each row: row i is represented by
         ``selected_indices_[labels_[i]]``.
-    representatives_ : ndarray of shape (n_selected_, n_features)
+    representatives_ : ndarray of shape (`n_selected_`, n_features)
         The difference vectors of the selected rows.
     inclusion_probabilities_ : ndarray of shape (n_samples,) or None
         With ``representative="random"`` the probability of each row to be selected,
@@ -68,7 +68,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         wait for the cluster to be split.
     n_features_in_ : int
         Number of features seen during `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (`n_features_in_`,)
         Names of features seen during `fit`, where `X` has names that are all strings.
 
     Raises

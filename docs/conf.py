@@ -1,0 +1,120 @@
+"""How the documentation is built: ``sphinx-build -W docs docs/_build/html``."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+import skdiffuse
+
+HERE = Path(__file__).parent
+
+project = "skdiffuse"
+author = "The skdiffuse developers"
+copyright = author  # noqa: A001 - the name that Sphinx reads
+version = release = skdiffuse.__version__
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+    "sphinx_design",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "examples", "**/README.rst"]
+templates_path = ["_templates"]
+nitpicky = False
+
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
+autosummary_generate = True
+autodoc_typehints = "none"
+numpydoc_show_class_members = False
+
+html_theme = "pydata_sphinx_theme"
+html_title = "skdiffuse"
+html_static_path = ["_static"]
+html_css_files = ["skdiffuse.css"]
+html_show_sourcelink = False
+html_theme_options = {
+    "navbar_end": ["theme-switcher"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
+    "show_prev_next": False,
+}
+html_sidebars = {"index": [], "guide": [], "evidence": [], "peers": [], "glossary": []}
+
+sphinx_gallery_conf = {
+    "examples_dirs": "examples",
+    "gallery_dirs": "gallery",
+    "filename_pattern": r"/plot_",
+    "within_subsection_order": "FileNameSortKey",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_memory": False,
+    "write_computation_times": False,
+    "min_reported_time": 10,
+    "remove_config_comments": True,
+}
+
+# The rooms with public names, in the order of the pages.
+ROOMS = {
+    "skdiffuse": "Everything that most people need",
+    "skdiffuse.selection": "Which examples to judge",
+    "skdiffuse.comparison": "Who wins, and when to stop",
+    "skdiffuse.ppi": "Means from few labels and a judge",
+    "skdiffuse.evaluation": "Studies on data of your own",
+    "skdiffuse.metrics": "Winners and winning distances",
+    "skdiffuse.datasets": "Data",
+}
+
+
+def write_reference() -> None:
+    """Write a page for each room, with all its public names."""
+    folder = HERE / "api"
+    folder.mkdir(exist_ok=True)
+    pages, seen = [], set()
+    for room, title in ROOMS.items():
+        module = importlib.import_module(room)
+        names = [n for n in module.__all__ if n != "__version__"]
+        new = [n for n in names if id(getattr(module, n)) not in seen]
+        seen |= {id(getattr(module, n)) for n in new}
+        if new:
+            _write_if_new(folder / f"{room}.rst", _page(module, title, new))
+            pages.append(room)
+    listed = "\n   ".join(pages)
+    _write_if_new(
+        folder / "index.rst",
+        f"API reference\n=============\n\n.. toctree::\n\n   {listed}\n",
+    )
+
+
+def _page(module, title: str, names: list[str]) -> str:
+    kinds = {
+        "Classes": [n for n in names if inspect.isclass(getattr(module, n))],
+        "Functions": [n for n in names if not inspect.isclass(getattr(module, n))],
+    }
+    head = f"{module.__name__}: {title[0].lower()}{title[1:]}"
+    parts = [head, "=" * len(head), f"\n.. currentmodule:: {module.__name__}\n"]
+    for kind, some in kinds.items():
+        if some:
+            listed = "\n   ".join(sorted(some))
+            parts.append(
+                f"{kind}\n{'-' * len(kind)}\n\n.. autosummary::\n"
+                f"   :toctree: generated\n\n   {listed}\n"
+            )
+    return "\n".join(parts)
+
+
+def _write_if_new(path: Path, text: str) -> None:
+    if not path.exists() or path.read_text() != text:
+        path.write_text(text)
+
+
+write_reference()
