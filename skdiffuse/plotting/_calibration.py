@@ -13,8 +13,8 @@ from skdiffuse._validation import (
 )
 from skdiffuse.evaluation._run import count
 from skdiffuse.plotting._common import (
-    COLOURS,
     GREY,
+    colours_on,
     foreground,
     line_style,
     own_axes,
@@ -262,6 +262,7 @@ class CalibrationDisplay:
             This display.
         """
         ax = own_axes(f"{type(self).__name__}.plot", ax)
+        colours = colours_on(ax)
         shown = np.concatenate([self.predictions, self.labels])
         low, high = float(shown.min()), float(shown.max())
         (self.line_,) = ax.plot(
@@ -269,7 +270,7 @@ class CalibrationDisplay:
             [low, high],
             color=GREY,
             linestyle=":",
-            label="labels as predicted",
+            label="as predicted",
             zorder=1,
         )
         moved = self._jittered() if jitter else self.labels
@@ -277,22 +278,22 @@ class CalibrationDisplay:
             self.predictions,
             moved,
             s=14,
-            color=COLOURS[1],
-            alpha=0.4,
+            color=colours[1],
+            alpha=0.5,
             linewidths=0,
-            label=f"label ({len(self.labels)} rows)",
+            label="a label",
             zorder=2,
         )
         means, ends = self.bins["label"], (self.bins["low"], self.bins["high"])
         bars = np.abs(np.stack(ends) - means)
         style = {
-            "color": COLOURS[0],
+            "color": colours[0],
             "marker": "o",
             "markeredgecolor": foreground(ax),
             "linestyle": "none",
             "capsize": 3,
             "zorder": 3,
-            "label": f"mean of a bin, {percent(self.confidence_level)} interval",
+            "label": f"bin, {percent(self.confidence_level)} interval",
         }
         self.errorbar_ = ax.errorbar(
             self.bins["prediction"],
@@ -301,16 +302,25 @@ class CalibrationDisplay:
             **line_style(style, kwargs),
         )
         ax.set(xlabel=self.prediction_name, ylabel="label")
-        ax.legend()
+        # Room for the legend, which would hide rows or bins anywhere else.
+        bottom, top = ax.get_ylim()
+        ax.set_ylim(bottom, top + 0.13 * (top - bottom))
+        ax.legend(
+            loc="upper left",
+            ncols=3,
+            fontsize="small",
+            handlelength=1.2,
+            columnspacing=1,
+        )
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
     def _jittered(self) -> np.ndarray:
-        """Move labels that many rows share by up to a fiftieth of their range."""
+        """Move labels that many rows share by up to a twentieth of their distance."""
         values = np.unique(self.labels)
         if len(values) > min(10, len(self.labels) / 3) or len(values) < 2:
             return self.labels
-        most = 0.12 * np.diff(values).min()
+        most = 0.05 * np.diff(values).min()
         rng = np.random.default_rng(0)
         return self.labels + rng.uniform(-most, most, size=len(self.labels))
 

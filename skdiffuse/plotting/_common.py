@@ -2,12 +2,12 @@
 
 from typing import Any
 
-# Okabe and Ito's colours without black and yellow, which one of the two backgrounds
-# swallows: to be told apart without red or green, on white and on black.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+# Okabe and Ito's colours, to be told apart without red or green; of each background
+# those that stand out from it.
+_ON_LIGHT = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_ON_DARK = ("#56B4E9", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#F0E442")
 GREY = "#888888"
-SIDES = {"A": COLOURS[0], "B": COLOURS[1], "tie": GREY}
-_LINES = ("-", "--", ":", "-.")
+_LINES = ("-", "--", "-.", ":")
 _MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
@@ -43,6 +43,28 @@ def check_axes(caller: str, ax: Any) -> Any:
     return ax
 
 
+def is_dark(ax: Any) -> bool:
+    """Return whether the background of these axes is dark, whatever made it so."""
+    from matplotlib.colors import to_rgba
+
+    colour = to_rgba(ax.get_facecolor())
+    if colour[3] < 0.5:
+        colour = to_rgba(ax.get_figure(root=True).get_facecolor())
+    red, green, blue, opacity = colour
+    return opacity >= 0.5 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
+
+
+def colours_on(ax: Any) -> tuple[str, ...]:
+    """Return the colours of this background, in order."""
+    return _ON_DARK if is_dark(ax) else _ON_LIGHT
+
+
+def sides_on(ax: Any) -> dict[str, str]:
+    """Return the colours of A, of B and of a tie."""
+    first, second, *_ = colours_on(ax)
+    return {"A": first, "B": second, "tie": GREY}
+
+
 def foreground(ax: Any) -> Any:
     """Return the colour of the writing on these axes, whatever their style sheet."""
     return ax.xaxis.label.get_color()
@@ -62,13 +84,14 @@ def line_style(defaults: dict[str, Any], given: dict[str, Any]) -> dict[str, Any
 _FORMAT = ("marker", "linestyle", "color")
 
 
-def nth_style(number: int) -> dict[str, str]:
-    """Return colour, line and marker of the n-th of several lines."""
-    lap = number // len(COLOURS)
+def nth_style(ax: Any, number: int) -> dict[str, Any]:
+    """Return how to draw the n-th of several lines, so that equal ones show."""
+    colours = colours_on(ax)
     return {
-        "color": COLOURS[number % len(COLOURS)],
-        "linestyle": _LINES[lap % len(_LINES)],
+        "color": colours[number % len(colours)],
+        "linestyle": _LINES[number % len(_LINES)],
         "marker": _MARKERS[number % len(_MARKERS)],
+        "markersize": 9 - number % len(_MARKERS),
     }
 
 

@@ -8,11 +8,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from skdiffuse._validation import check_level
 from skdiffuse.plotting._common import (
-    COLOURS,
     GREY,
+    check_axes,
+    colours_on,
     foreground,
     line_style,
-    own_axes,
     percent,
     pyplot,
 )
@@ -192,13 +192,19 @@ class MeanComparisonDisplay:
         MeanComparisonDisplay
             This display.
         """
-        ax = own_axes(f"{type(self).__name__}.plot", ax)
+        caller = f"{type(self).__name__}.plot"
+        plt = pyplot(caller)
+        if ax is None:
+            size = (plt.rcParams["figure.figsize"][0], 1.3 + 0.45 * len(self.names))
+            ax = plt.subplots(figsize=size, layout="constrained")[1]
+        check_axes(caller, ax)
+        colours = colours_on(ax)
         self.errorbars_, self.texts_ = {}, {}
         for place, name in enumerate(self.names):
             mean, low, high = self.means[place], self.lows[place], self.highs[place]
             has_interval = not np.isnan(low)
             style = {
-                "color": GREY if place < self.n_baselines else COLOURS[0],
+                "color": GREY if place < self.n_baselines else colours[0],
                 "marker": "o",
                 "linestyle": "none",
                 "capsize": 4,
@@ -228,12 +234,21 @@ class MeanComparisonDisplay:
         if self.truth is not None:
             self.truth_line_ = ax.axvline(
                 self.truth,
-                color=COLOURS[1],
+                color=colours[1],
                 linestyle="--",
                 zorder=1,
-                label=f"truth: {self.truth:.3g}",
             )
-            ax.legend()
+            ax.annotate(
+                f"truth {self.truth:.3g}",
+                (self.truth, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 3),
+                textcoords="offset points",
+                ha="center",
+                color=foreground(ax),
+                fontsize="small",
+                annotation_clip=False,
+            )
         ax.set_yticks(range(len(self.names)), self.names)
         ax.set_ylim(len(self.names) - 0.5, -0.5)
         ax.set_xlabel(f"mean ({percent(self.confidence_level)} interval)")

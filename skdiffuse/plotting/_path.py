@@ -7,17 +7,18 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skdiffuse.plotting._common import (
-    COLOURS,
     GREY,
-    SIDES,
     check_axes,
+    colours_on,
     foreground,
     line_style,
     pyplot,
+    sides_on,
 )
 
 _NAMES = {"A": "A wins", "B": "B wins", "tie": "ties"}
-_RISK = COLOURS[2]
+# Of the height of both panels.
+_SHARE_OF_RISK = 0.36
 
 
 class DecisionPathDisplay:
@@ -164,9 +165,8 @@ class DecisionPathDisplay:
         Parameters
         ----------
         ax : matplotlib Axes or pair of them, default=None
-            None for a new figure, with the risk in a panel of its own below the
-            counts. A pair of axes is taken for these two panels; on one Axes the risk
-            has a second axis on the right.
+            None for a new figure. The risk has a panel of its own below the counts: a
+            pair of axes is taken for these two; one Axes is divided between them.
         **kwargs : dict
             To `matplotlib.axes.Axes.plot`, for the counts.
 
@@ -182,8 +182,8 @@ class DecisionPathDisplay:
         """
         ax, below = self._axes(ax)
         self.ax_, self.risk_ax_, self.figure_ = ax, below, ax.figure
-        beside = below is not None and below.bbox.bounds == ax.bbox.bounds
         few = len(self.n_annotations) <= 30
+        colours = sides_on(ax)
         self.lines_ = {}
         for side, name in _NAMES.items():
             values = self.counts[side]
@@ -191,7 +191,7 @@ class DecisionPathDisplay:
                 continue
             style = line_style(
                 {
-                    "color": SIDES[side],
+                    "color": colours[side],
                     "drawstyle": "steps-post",
                     "linestyle": "--" if side == "tie" else "-",
                     "marker": "." if few else None,
@@ -213,19 +213,19 @@ class DecisionPathDisplay:
                 linestyle="none",
                 label=f"{side} is named",
             )
-        ax.set(ylabel="number of judged examples", title=self.title)
-        ax.set_ylim(bottom=0)
+        ax.set(ylabel="number of examples", title=self.title)
+        ax.title.set_fontsize("medium")
+        ax.legend(loc="upper left")
+        last = self.n_annotations[-1]
+        most = max(line.get_ydata()[-1] for line in self.lines_.values())
+        ax.set_ylim(-0.04 * most, 1.08 * most)
         self._draw_risk(below)
-        handles = ax.get_legend_handles_labels()
-        if beside:
-            more = below.get_legend_handles_labels()
-            handles = (handles[0] + more[0], handles[1] + more[1])
-        elif below is not None:
-            below.legend(loc="best")
-        ax.legend(*handles, loc="upper left")
-        bottom = ax if below is None or beside else below
-        bottom.set_xlabel("judged examples")
-        bottom.xaxis.get_major_locator().set_params(integer=True)
+        for panel in (ax, below):
+            if panel is not None:
+                panel.set_xlim(0, max(1.03 * last, last + 0.2))
+                panel.xaxis.get_major_locator().set_params(integer=True)
+        ax.yaxis.get_major_locator().set_params(integer=True)
+        (ax if below is None else below).set_xlabel("judged examples")
         return self
 
     def _axes(self, ax: Any) -> tuple[Any, Any]:
@@ -234,13 +234,6 @@ class DecisionPathDisplay:
         plt = pyplot(caller)
         # A lone zero has no place on the axis.
         has_risk = self.risk is not None and bool((self.risk > 0).any())
-        if ax is None:
-            if not has_risk:
-                return plt.subplots(layout="constrained")[1], None
-            both = plt.subplots(
-                2, sharex=True, height_ratios=[3, 2], layout="constrained"
-            )[1]
-            return both[0], both[1]
         if isinstance(ax, list | tuple | np.ndarray):
             axes = [check_axes(caller, one) for one in np.ravel(np.array(ax))]
             if len(axes) != 2:
@@ -249,41 +242,66 @@ class DecisionPathDisplay:
                     "the counts and for the risk."
                 )
             return axes[0], axes[1] if has_risk else None
-        ax = check_axes(caller, ax)
-        return ax, ax.twinx() if has_risk else None
+        if ax is None:
+            ax = plt.subplots(layout="constrained")[1]
+        check_axes(caller, ax)
+        if not has_risk:
+            return ax, None
+        ax.set_axis_off()
+        share, gap = _SHARE_OF_RISK, 0.04
+        counts = ax.inset_axes([0, share + gap, 1, 1 - share - gap])
+        counts.tick_params(labelbottom=False)
+        return counts, ax.inset_axes([0, 0, 1, share])
 
     def _draw_risk(self, ax: Any) -> None:
         self.risk_line_ = self.threshold_line_ = self.first_look_line_ = None
         if ax is None or self.risk is None:
             return
+        colour, ink = colours_on(ax)[2], foreground(ax)
         (self.risk_line_,) = ax.plot(
             self.n_annotations,
             self.risk,
-            color=_RISK,
+            color=colour,
             marker="." if len(self.risk) <= 30 else None,
-            label="risk",
         )
         ax.set_yscale("log", nonpositive="clip")
         lowest = float(self.risk[self.risk > 0].min())
         if self.threshold is not None:
             self.threshold_line_ = ax.axhline(
-                self.threshold,
-                color=_RISK,
-                linestyle=":",
-                label=f"stops below {self.threshold:g}",
+                self.threshold, color=colour, linestyle=":"
+            )
+            # The risk begins high, so that there is room on the left.
+            ax.annotate(
+                f"stops below {self.threshold:g}",
+                (0, self.threshold),
+                xycoords=("axes fraction", "data"),
+                xytext=(4, -2),
+                textcoords="offset points",
+                va="top",
+                color=ink,
+                fontsize="small",
             )
             # No further down than there is something to tell.
             lowest = min(self.threshold, max(lowest, self.threshold / 1000))
-        ax.set_ylim(lowest / 2, 1.5)
-        if 1 < self.min_annotations <= self.n_annotations[-1]:
+        # Above 1 there is room for words.
+        ax.set(ylabel="risk", ylim=(lowest / 4, 8))
+        n = self.min_annotations
+        if 1 < n <= self.n_annotations[-1]:
             self.first_look_line_ = ax.axvline(
-                self.min_annotations,
-                color=GREY,
-                linestyle="--",
-                linewidth=1,
-                label=f"first look of the rule: {self.min_annotations}",
+                n, color=GREY, linestyle="--", linewidth=1
             )
-        ax.set_ylabel("risk")
+            right = n > self.n_annotations[-1] / 2
+            ax.annotate(
+                f"first look of the rule: {n}",
+                (n, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(-4 if right else 4, -3),
+                textcoords="offset points",
+                ha="right" if right else "left",
+                va="top",
+                color=ink,
+                fontsize="small",
+            )
 
 
 def _threshold(rule: Any) -> float | None:

@@ -8,7 +8,7 @@ from sklearn.decomposition import PCA
 from sklearn.utils.validation import check_is_fitted
 
 from skdiffuse._validation import check_rows, check_vectors
-from skdiffuse.plotting._common import COLOURS, GREY, foreground, own_axes, pyplot
+from skdiffuse.plotting._common import GREY, colours_on, foreground, own_axes, pyplot
 from skdiffuse.selection._base import scaled
 
 _LARGEST, _SMALLEST = 260.0, 30.0
@@ -210,8 +210,9 @@ class SelectionMapDisplay:
             This display.
         """
         ax = own_axes(f"{type(self).__name__}.plot", ax)
-        colours = self._colours()
-        style: dict[str, Any] = {"s": 12, "alpha": 0.45, "linewidths": 0, "zorder": 2}
+        palette = colours_on(ax)
+        colours = self._colours(palette)
+        style: dict[str, Any] = {"s": 12, "alpha": 0.55, "linewidths": 0, "zorder": 2}
         if not {"c", "color", "facecolor", "facecolors"} & set(kwargs):
             style["c"] = colours
         self.scatter_ = ax.scatter(*self.points.T, **style | kwargs)
@@ -221,10 +222,7 @@ class SelectionMapDisplay:
         self.selected_scatter_ = ax.scatter(
             *self.points[chosen].T,
             s=areas,
-            c=[
-                colours[row] if self.labels is not None else COLOURS[0]
-                for row in chosen
-            ],
+            c=palette[0] if self.labels is None else [colours[row] for row in chosen],
             edgecolors=[ink],
             linewidths=1.0,
             alpha=0.9,
@@ -243,14 +241,14 @@ class SelectionMapDisplay:
             ax.set(**{f"{name}label": f"principal component {number + 1}{seen}"})
         # Distances are to be compared in all directions.
         ax.set_aspect("equal", adjustable="datalim")
-        self._legend(ax, ink)
+        self._legend(ax, ink, palette[0])
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
-    def _colours(self) -> list[str]:
+    def _colours(self, palette: tuple[str, ...]) -> list[str]:
         if self.labels is None:
             return [GREY] * len(self.points)
-        return [COLOURS[label % len(COLOURS)] for label in self.labels]
+        return [palette[label % len(palette)] for label in self.labels]
 
     def _areas(self) -> tuple[np.ndarray, np.ndarray | None]:
         """Return the area of each selected row, and of how many rows it tells."""
@@ -259,7 +257,7 @@ class SelectionMapDisplay:
         sizes = np.bincount(self.labels)[self.labels[self.selected_indices]]
         return _SMALLEST + (_LARGEST - _SMALLEST) * sizes / max(sizes.max(), 20), sizes
 
-    def _legend(self, ax: Any, ink: Any) -> None:
+    def _legend(self, ax: Any, ink: Any, first: str) -> None:
         from matplotlib.lines import Line2D
 
         def dot(area: float, label: str, **more: Any) -> Any:
@@ -270,7 +268,7 @@ class SelectionMapDisplay:
         handles = [dot(12, "not selected", markeredgewidth=0)]
         areas, sizes = self._areas()
         if sizes is None:
-            handles.append(dot(areas[0], "selected", color=COLOURS[0], **edge))
+            handles.append(dot(areas[0], "selected", color=first, **edge))
         else:
             for place in dict.fromkeys([int(sizes.argmin()), int(sizes.argmax())]):
                 rows = f"{sizes[place]} row{'s' if sizes[place] > 1 else ''}"

@@ -9,16 +9,17 @@ from skdiffuse._validation import check_level
 from skdiffuse.evaluation import summarise
 from skdiffuse.plotting._common import (
     GREY,
-    SIDES,
+    is_dark,
     line_style,
     nth_style,
     own_axes,
     percent,
     pyplot,
+    sides_on,
 )
 from skdiffuse.ppi._intervals import wilson_interval
 
-_SHARES = {"winner": SIDES["A"], "loser": SIDES["B"], "tie": SIDES["tie"]}
+_SHARES = {"winner": "A", "loser": "B", "tie": "tie"}
 _ENDS = ("mean", "low", "high")
 
 
@@ -173,7 +174,7 @@ class BudgetCurveDisplay:
         ax = own_axes(f"{type(self).__name__}.plot", ax)
         self.lines_, self.bands_ = {}, {}
         for number, (name, curve) in enumerate(self.curves.items()):
-            style = line_style({**nth_style(number), "label": name}, kwargs)
+            style = line_style({**nth_style(ax, number), "label": name}, kwargs)
             (line,) = ax.plot(curve["budget"], curve["mean"], **style)
             self.lines_[name] = line
             self.bands_[name] = _band(ax, curve["budget"], curve, line)
@@ -190,7 +191,7 @@ class BudgetCurveDisplay:
             title=self.error_name,
         )
         ax.title.set_fontsize("medium")
-        ax.legend()
+        ax.legend(ncols=1 if len(self.lines_) < 6 else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -344,30 +345,31 @@ class NormAgreementDisplay:
         """
         ax = own_axes(f"{type(self).__name__}.plot", ax)
         self.lines_, self.bands_ = {}, {}
-        of = "the pair" if self.n_pairs == 1 else "its pair"
-        labels = {
-            "winner": f"the winner of {of} wins",
-            "loser": f"the loser of {of} wins",
-            "tie": "tie",
-        }
         marker = "." if len(self.percentiles) <= 60 else None
-        for name, colour in _SHARES.items():
-            dashed = "--" if name == "tie" else "-"
-            own = {"color": colour, "marker": marker, "linestyle": dashed}
-            style = line_style({**own, "label": labels[name]}, kwargs)
+        colours = sides_on(ax)
+        for name, side in _SHARES.items():
+            own = {
+                "color": colours[side],
+                "marker": marker,
+                "linestyle": "--" if name == "tie" else "-",
+                "label": name if name == "tie" else f"{name} wins",
+            }
+            style = line_style(own, kwargs)
             values = self.shares[name]
             (line,) = ax.plot(self.percentiles, values["mean"], **style)
             self.lines_[name] = line
             self.bands_[name] = _band(ax, self.percentiles, values, line)
         ax.set(
             xlabel="norm of the difference vector (percentile)",
-            ylabel="share of the examples",
+            ylabel="share of the examples of a pair",
             title=self.error_name,
             xlim=(0, 100),
+            ylim=(-0.02, 1.2),
+            yticks=np.linspace(0, 1, 6),
         )
-        ax.set_ylim(bottom=0)
         ax.title.set_fontsize("medium")
-        ax.legend()
+        # No share is above 1, so there is room.
+        ax.legend(loc="upper center", ncols=3, fontsize="small")
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
@@ -452,7 +454,7 @@ def _band(ax: Any, x: np.ndarray, values: dict[str, np.ndarray], line: Any) -> A
         values["low"],
         values["high"],
         color=line.get_color(),
-        alpha=0.18,
+        alpha=0.3 if is_dark(ax) else 0.18,
         linewidth=0,
         zorder=1,
     )
