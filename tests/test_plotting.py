@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib import pyplot as plt
-from matplotlib.colors import to_hex
+from matplotlib.colors import to_hex, to_rgb
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LinearRegression
@@ -663,3 +663,17 @@ def test_short_names_of_styles():
     for line in display.lines_.values():
         assert line.get_color() == "red"
         assert line.get_markersize() == 3
+
+
+@pytest.mark.parametrize("background", ["black", "white"])
+@pytest.mark.parametrize("where", ["axes", "figure"])
+def test_colours_stand_out_from_the_background(background, where):
+    figure, ax = plt.subplots()
+    ax.set_facecolor(background if where == "axes" else "none")
+    figure.set_facecolor(background)
+    display = BudgetCurveDisplay.from_results(ROWS, ax=ax)
+    ground = np.mean(to_rgb(background))
+    for line in display.lines_.values():
+        assert (
+            abs(np.dot([0.299, 0.587, 0.114], to_rgb(line.get_color())) - ground) > 0.4
+        )

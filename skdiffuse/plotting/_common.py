@@ -49,7 +49,7 @@ def is_dark(ax: Any) -> bool:
 
     colour = to_rgba(ax.get_facecolor())
     if colour[3] < 0.5:
-        colour = to_rgba(ax.get_figure(root=True).get_facecolor())
+        colour = to_rgba(ax.figure.canvas.figure.get_facecolor())
     red, green, blue, opacity = colour
     return opacity >= 0.5 and 0.299 * red + 0.587 * green + 0.114 * blue < 0.5
 

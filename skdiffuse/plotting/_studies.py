@@ -48,7 +48,7 @@ class BudgetCurveDisplay:
         Figure with the axes.
     lines_ : dict of str to matplotlib Line2D
         The means, by selector.
-    bands_ : dict of str to matplotlib FillBetweenPolyCollection
+    bands_ : dict of str to matplotlib PolyCollection
         Their intervals, by selector.
     chance_line_ : matplotlib Line2D or None
         What guessing would reach.
@@ -222,7 +222,7 @@ class NormAgreementDisplay:
         Figure with the axes.
     lines_ : dict of str to matplotlib Line2D
         The means: ``"winner"``, ``"loser"``, ``"tie"``.
-    bands_ : dict of str to matplotlib FillBetweenPolyCollection
+    bands_ : dict of str to matplotlib PolyCollection
         Their intervals.
 
     See Also
