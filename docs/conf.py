@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 
 project = "skdiffuse"
 author = "The skdiffuse developers"
-copyright = author  # noqa: A001 - the name that Sphinx reads
+copyright = author
 version = release = skdiffuse.__version__
 
 extensions = [
@@ -57,6 +57,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "FileNameSortKey",
     "abort_on_example_error": True,
     "download_all_examples": False,
+    "ignore_repr_types": r"skdiffuse\.plotting",
     "show_memory": False,
     "write_computation_times": False,
     "min_reported_time": 10,
@@ -69,6 +70,7 @@ ROOMS = {
     "skdiffuse.selection": "Which examples to judge",
     "skdiffuse.comparison": "Who wins, and when to stop",
     "skdiffuse.ppi": "Means from few labels and a judge",
+    "skdiffuse.plotting": "Displays",
     "skdiffuse.evaluation": "Studies on data of your own",
     "skdiffuse.metrics": "Winners and winning distances",
     "skdiffuse.datasets": "Data",

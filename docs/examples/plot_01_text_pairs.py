@@ -13,6 +13,7 @@ from sklearn.pipeline import make_pipeline
 
 from skdiffuse import PairDifference, PreferenceComparison
 from skdiffuse.datasets import load_digit_captions
+from skdiffuse.plotting import DecisionPathDisplay
 
 captions = load_digit_captions()
 print(captions.text_a[0], "|", captions.text_b[0])
@@ -24,3 +25,7 @@ comparison = make_pipeline(
 )
 comparison.fit(captions.data, captions.preference)
 comparison[-1].verdict_
+
+# %%
+# The path to the verdict: wins and risk after each judgement.
+DecisionPathDisplay.from_estimator(comparison[-1])

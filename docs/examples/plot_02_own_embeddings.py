@@ -13,9 +13,10 @@ import numpy as np
 from skdiffuse import DiffUseSelector, PairDifference
 from skdiffuse.datasets import load_digit_captions
 from skdiffuse.metrics import winner
+from skdiffuse.plotting import SelectionMapDisplay
 
 captions = load_digit_captions()
-words = sorted({word for text in captions.data[:, 0] for word in text.split()})
+words = sorted({word for text in captions.data.ravel() for word in text.split()})
 vectors = np.random.default_rng(0).normal(size=(len(words), 16))
 table = dict(zip(words, vectors, strict=True))
 
@@ -32,8 +33,12 @@ X.shape
 # %%
 # Vectors that you have already go straight to the selector. These 40 rows are judged,
 # and no other.
-rows = DiffUseSelector(40, random_state=0).fit(X).selected_indices_
-winner(captions.preference[rows])
+selector = DiffUseSelector(40, random_state=0).fit(X)
+winner(captions.preference[selector.selected_indices_])
+
+# %%
+# Where they lie among all differences, in two of many dimensions:
+SelectionMapDisplay.from_estimator(selector, X)
 
 # %%
 # Beside the truth, which nobody would have paid for:

@@ -15,9 +15,12 @@ from skdiffuse import (
     HypergeometricRule,
     LabelCostScorer,
     PreferenceComparison,
+    RandomSelector,
     SubsampleSplit,
 )
 from skdiffuse.datasets import make_preference_pool
+from skdiffuse.evaluation import success_curve
+from skdiffuse.plotting import BudgetCurveDisplay
 
 X, preference = make_preference_pool(400, winning_distance=0.2, random_state=0)
 search = GridSearchCV(
@@ -39,3 +42,12 @@ for params, score in zip(
 # The differences between settings are small beside those between splits; do not trust
 # the best of many after few.
 search.cv_results_["std_test_score"].round(2)
+
+# %%
+# Without a rule: how often is the winner of a few judgements that of all?
+selectors = {"random": RandomSelector(), "DiffUse": DiffUseSelector()}
+BudgetCurveDisplay.from_results(
+    success_curve(
+        selectors, [("A and B", X, preference)], budgets=[5, 10, 20, 40], n_repeats=40
+    )
+)

@@ -2,8 +2,8 @@
 Several judges
 ==============
 
-Each column is a judge. With few labels and many judges, a penalty keeps noise from being
-taken for knowledge: ``RidgePPIMeanEstimator`` chooses it.
+Each column is a judge. With few labels and many judges, a penalty keeps noise from
+being taken for knowledge: ``RidgePPIMeanEstimator`` chooses it.
 """
 
 import numpy as np

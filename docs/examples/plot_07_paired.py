@@ -2,9 +2,9 @@
 Two generators on the same inputs: paired differences
 =====================================================
 
-By how much is A right more often than B? Take the difference of their labels, row by row,
-and both judges as columns. Inputs that are hard for A are hard for B: the difference of
-each pair knows that, two separate means do not.
+By how much is A right more often than B? Take the difference of their labels, row by
+row, and both judges as columns. Inputs that are hard for A are hard for B: the
+difference of each pair knows that, two separate means do not.
 """
 
 import numpy as np

@@ -2,8 +2,8 @@
 How many labels?
 ================
 
-``plan_labels`` finds the cheapest mix of labels and predictions for a width, or the best
-that a budget buys, from the correlation of judge and label.
+``plan_labels`` finds the cheapest mix of labels and predictions for a width, or the
+best that a budget buys, from the correlation of judge and label.
 """
 
 import matplotlib.pyplot as plt

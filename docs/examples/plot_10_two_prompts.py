@@ -11,7 +11,6 @@ import numpy as np
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from skdiffuse import PairDifference, PreferenceComparison, identical_outputs
-from skdiffuse.comparison import HypergeometricRule
 
 rng = np.random.default_rng(0)
 cities = ["Paris", "Lima", "Oslo", "Cairo", "Quito", "Delhi", "Rome", "Accra"]
@@ -30,7 +29,6 @@ pairs, truth = list(zip(short, polite, strict=True)), np.array(truth)
 # %%
 X = PairDifference(TfidfVectorizer()).fit_transform(pairs)
 ties = identical_outputs(pairs)
-comparison = PreferenceComparison(stopping_rule=HypergeometricRule(risk=0.05))
-comparison.fit(X, truth, known_ties=ties)
+comparison = PreferenceComparison().fit(X, truth, known_ties=ties)
 print(ties.sum(), "pairs are equal and were not asked for")
 comparison.verdict_
