@@ -17,13 +17,13 @@ from skdiffuse.plotting import SelectionMapDisplay
 
 captions = load_digit_captions()
 words = sorted({word for text in captions.data.ravel() for word in text.split()})
-vectors = np.random.default_rng(0).normal(size=(len(words), 16))
+vectors = np.random.default_rng(0).normal(size=(len(words), 128))
 table = dict(zip(words, vectors, strict=True))
 
 
 def embed(texts):
     """Stand for a sentence embedding: the mean of vectors of words."""
-    rows = [[table.get(word, np.zeros(16)) for word in t.split()] for t in texts]
+    rows = [[table.get(word, np.zeros(128)) for word in t.split()] for t in texts]
     return np.array([np.mean(row, axis=0) for row in rows])
 
 

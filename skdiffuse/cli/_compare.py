@@ -13,6 +13,7 @@ from skdiffuse.cli import (
     _answers,
     _embed,
     _files,
+    _html,
     _oracle,
     _pairs,
     _report,
@@ -33,6 +34,7 @@ from skdiffuse.cli._options import (
     OrderOption,
     OutputAOption,
     OutputBOption,
+    ReportOption,
     RepresentativeOption,
     RiskOption,
     RuleOption,
@@ -104,6 +106,7 @@ def compare(
     representative: RepresentativeOption = "cosine",
     embedder: EmbedderOption = _embed.DEFAULT,
     seed: SeedOption = 0,
+    report: ReportOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say which of two generators is better from a few judged examples."""
@@ -124,6 +127,7 @@ def compare(
     }
     _check_budget(budget, of_rules)
     check_confidence(confidence)
+    _html.check(report)
     name = _selectors.order_of(selector, rule)
     _check_judge(judge, oracle, name)
     stopping_rule = _selectors.make_rule(rule, risk, ties, name)
@@ -152,7 +156,7 @@ def compare(
         drawn = name in _selectors.DRAWN or (
             name == "diffuse" and representative == "random"
         )
-        size = None
+        size, comparison = None, None
         if budget is not None and not drawn:
             selected = asked[chooser.fit(X[asked]).selected_indices_]
             verdict = _answers.fixed_verdict(ask(selected), len(asked), len(X))
@@ -178,6 +182,20 @@ def compare(
     )
     if program is not None:
         program.add_to(result)
+    if report is not None:
+        if name == "random":
+            # Random examples are drawn without a look at the outputs; a map has one.
+            with _terminal.progress() as stage:
+                X = _selectors.vectors("norm", pairs, embedder, seed, stage)
+        _html.write_comparison(
+            report,
+            result,
+            pairs,
+            selected,
+            verdict.preferences,
+            differences=X,
+            comparison=comparison,
+        )
     _terminal.show(result, as_json, _report.verdict)
 
 

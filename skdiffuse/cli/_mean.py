@@ -11,6 +11,7 @@ from skdiffuse import plan_labels
 from skdiffuse.cli import (
     _answers,
     _files,
+    _html,
     _judged,
     _report,
     _terminal,
@@ -19,6 +20,7 @@ from skdiffuse.cli._options import (
     ConfidenceOption,
     FileArgument,
     JsonOption,
+    ReportOption,
     check_confidence,
 )
 
@@ -75,6 +77,7 @@ def estimate(
         ),
     ] = None,
     confidence: ConfidenceOption = 0.95,
+    report: ReportOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Estimate a mean from a few labels and a judge on every row, with intervals.
@@ -83,6 +86,7 @@ def estimate(
     wrote, or with its six columns beside the labels, their weights are known.
     """
     check_confidence(confidence)
+    _html.check(report)
     if pair_by is not None and paired_with is None:
         raise ValueError("--pair-by needs the second file, --paired-with.")
     table = _files.read_table(file)
@@ -91,7 +95,10 @@ def estimate(
         judged = reader.single(table)
     else:
         judged = reader.pair(table, _files.read_table(paired_with), pair_by)
-    _terminal.show(_answers.estimates(judged, confidence), as_json, _report.estimates)
+    result = _answers.estimates(judged, confidence)
+    if report is not None:
+        _html.write_estimates(report, result)
+    _terminal.show(result, as_json, _report.estimates)
 
 
 def plan(

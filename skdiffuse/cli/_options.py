@@ -47,6 +47,13 @@ SelectorOption = Annotated[
         "ones tell by how much one is ahead, too."
     ),
 ]
+ReportOption = Annotated[
+    Path | None,
+    typer.Option(
+        help="Also write a page (.html) with pictures, which needs no network (extra "
+        "'plot')."
+    ),
+]
 KnownTiesOption = Annotated[
     Literal["identical"] | None,
     typer.Option(

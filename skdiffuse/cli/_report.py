@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 _FEWEST = 10  # labels from which on something is said of the judge
-_METHODS = {
+METHODS = {
     "classical": "labels alone",
     "judge_only": "judge alone",
     "ppi": "PPI",
@@ -205,7 +205,7 @@ def _table(result: dict[str, Any]) -> Table:
     table.add_column(f"{result['confidence_level']:g} interval", justify="right")
     table.add_column("worth labels", justify="right")
     for row in result["estimates"]:
-        name = f"  {_METHODS[row['method']]}"
+        name = f"  {METHODS[row['method']]}"
         recommended = row.get("recommended", False)
         if "judge" in row:
             name += f" ({row['judge']})"
