@@ -1,0 +1,6 @@
+"""Data made here, a real bundled task, and the outputs of evaluation harnesses."""
+
+from skdiffuse.datasets._captions import load_digit_captions
+from skdiffuse.datasets._made import make_judged_pool, make_preference_pool
+
+__all__ = ["load_digit_captions", "make_judged_pool", "make_preference_pool"]
