@@ -8,6 +8,7 @@ from scipy import stats
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
+
 @validate_params(
     {
         "n_samples": [Interval(Integral, 1, None, closed="left")],
