@@ -3,13 +3,14 @@
 import json
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from skdiffuse.datasets import _formats
 from skdiffuse.datasets._formats import Run
+from skdiffuse.datasets._text import decoded, document
 
 _ZSTANDARD = 93  # the compression of Inspect's archives; `zipfile` reads it from 3.14
 _RUNS = ("scenario_state.json", "*.eval", "samples_*.jsonl", "model_outputs.json")
@@ -79,7 +80,7 @@ def _read(file: Path) -> Run:
         start = stream.read(4)
     if start == b"PK\x03\x04":
         return _inspect_archive(file)
-    content = _parsed(_text(file.read_bytes()))
+    content = _parsed(decoded(file.read_bytes()))
     if isinstance(content, dict):
         if "request_states" in content:
             return _formats.helm(content, file)
@@ -106,6 +107,8 @@ def _of_records(records: list[Any], file: Path) -> Run:
                 "'output' and 'id' or 'input'."
             )
     keys = records[0].keys()
+    need: set[str] = set()
+    read: Callable[[list[dict[str, Any]], Path], Run] = _formats.plain
     if "doc_id" in keys and ("resps" in keys or "filtered_resps" in keys):
         need, read = {"doc_id", "resps"}, _formats.lm_eval
     elif "instance_id" in keys and ("stats" in keys or "predicted_text" in keys):
@@ -119,9 +122,7 @@ def _of_records(records: list[Any], file: Path) -> Run:
         )
     elif {"instruction", "output"} <= keys:
         need, read = {"instruction"}, _formats.alpaca_eval
-    elif "output" in keys and ("id" in keys or "input" in keys):
-        need, read = set(), _formats.plain
-    else:
+    elif not ("output" in keys and ("id" in keys or "input" in keys)):
         raise ValueError(
             f"its records have {', '.join(map(repr, list(keys)[:6])) or 'no keys'}, as "
             "those of no harness that is known (HELM, lm-evaluation-harness, Inspect, "
@@ -132,15 +133,6 @@ def _of_records(records: list[Any], file: Path) -> Run:
             lacking = min(need - record.keys())
             raise ValueError(f"record {row} has no {lacking!r}, which others have.")
     return read(records, file)
-
-
-def _text(raw: bytes) -> str:
-    try:
-        return raw.decode(json.detect_encoding(raw))
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"byte {error.start} is no {error.encoding}; save it as UTF-8."
-        ) from error
 
 
 def _parsed(text: str) -> Any:
@@ -180,7 +172,7 @@ def _inspect_archive(file: Path) -> Run:
             heads = [n for n in ("header.json", "_journal/start.json") if n in names]
             if not heads:
                 raise ValueError("this archive is no log of Inspect (no header.json).")
-            header = json.loads(_member(archive, file, heads[0]))
+            header = document(_member(archive, file, heads[0]), heads[0])
             return _formats.inspect(header, _inspect_samples(archive, file))
     except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise ValueError(
@@ -191,7 +183,7 @@ def _inspect_archive(file: Path) -> Run:
 def _inspect_samples(archive: zipfile.ZipFile, file: Path) -> Iterator[dict[str, Any]]:
     for name in archive.NameToInfo:
         if name.startswith("samples/") and name.endswith(".json"):
-            yield json.loads(_member(archive, file, name))
+            yield document(_member(archive, file, name), name)
 
 
 def _member(archive: zipfile.ZipFile, file: Path, name: str) -> bytes:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from skdiffuse.datasets._text import chat_of, only_media, readable
+from skdiffuse.datasets._text import chat_of, document, only_media, readable
 
 HELM = "HELM"
 LM_EVAL = "lm-evaluation-harness"
@@ -18,6 +18,11 @@ PLAIN = "plain JSON"
 
 _LETTERS = {"C": 1.0, "P": 0.5, "I": 0.0, "N": 0.0}  # Inspect: correct, partial, ...
 _WORDS = {"yes": 1.0, "true": 1.0, "no": 0.0, "false": 0.0}
+# What is no metric of a sample, where an early version does not list these.
+_LM_EVAL_KEYS = {
+    *("doc_id", "doc", "target", "arguments", "resps", "filtered_resps", "filter"),
+    *("metrics", "doc_hash", "prompt_hash", "target_hash"),
+}
 # Methods of HELM that weigh given texts and generate none.
 _HELM_WEIGHING = ("multiple_choice_separate", "language_modeling", "ranking_binary")
 
@@ -69,11 +74,9 @@ def helm(state: dict[str, Any], file: Path) -> Run:
     examples = []
     for request in requests:
         instance, result = request.get("instance") or {}, request.get("result") or {}
-        source = instance.get("input") or {}
-        media = (source.get("multimedia_content") or {}).get("media_objects")
-        given = readable(source.get("messages") or media or source.get("text"))
+        given = _helm_text(instance.get("input"))
         right = [
-            (reference.get("output") or {}).get("text", "")
+            _helm_text(reference.get("output")) or ""
             for reference in instance.get("references") or []
             if "correct" in (reference.get("tags") or [])
         ]
@@ -111,6 +114,14 @@ def helm(state: dict[str, Any], file: Path) -> Run:
     return Run(HELM, examples, spec.get("model") or spec.get("model_deployment"))
 
 
+def _helm_text(value: Any) -> str | None:
+    """Return the text of an input or an output, which in early versions is bare."""
+    if not isinstance(value, dict):
+        return readable(value)
+    media = (value.get("multimedia_content") or {}).get("media_objects")
+    return readable(value.get("messages") or media or value.get("text"))
+
+
 def _helm_key(one: dict[str, Any]) -> tuple[str, str, Any]:
     """Return what HELM tells the statistics of an instance by."""
     of = one.get("instance") or {"id": one.get("instance_id"), **one}
@@ -121,7 +132,7 @@ def _helm_key(one: dict[str, Any]) -> tuple[str, str, Any]:
 def _helm_scores(file: Path) -> dict[tuple[str, str, Any], dict[str, float]]:
     scores: dict[tuple[str, str, Any], dict[str, float]] = {}
     if file.is_file():
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
+        content = document(file.read_bytes(), file.name)
         for one in _objects(content, file.name):
             found = scores.setdefault(_helm_key(one), {})
             for stat in one.get("stats") or []:
@@ -198,8 +209,7 @@ def _lm_eval_request(sample: dict[str, Any]) -> tuple[str | None, bool]:
 def _lm_eval_scores(sample: dict[str, Any]) -> dict[str, float]:
     names = sample.get("metrics")
     if not isinstance(names, list):
-        known = {"doc_id", "doc", "target", "arguments", "resps", "filtered_resps"}
-        names = [name for name in sample if name not in known]
+        names = [name for name in sample if name not in _LM_EVAL_KEYS]
     # 'bypass' stands where nothing was measured.
     return _numbers({n: sample.get(n) for n in names if n != "bypass"})
 
@@ -210,7 +220,7 @@ def _lm_eval_name(file: Path) -> str | None:
     for summary in sorted(file.parent.glob("*.json")):
         if summary.stem.endswith(f"_{date}"):
             try:
-                content = json.loads(summary.read_text(encoding="utf-8-sig"))
+                content = document(summary.read_bytes(), summary.name)
             except ValueError:
                 continue
             name = content.get("model_name") if isinstance(content, dict) else None
@@ -348,7 +358,7 @@ def _number(value: Any) -> float | None:
             number = float(value)
         except (ValueError, OverflowError):
             return None
-        return None if isinstance(value, str) and math.isnan(number) else number
+        return None if isinstance(value, str) and not math.isfinite(number) else number
     return None
 
 

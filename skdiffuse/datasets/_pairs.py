@@ -49,7 +49,8 @@ def read_pairs(
         - lm-evaluation-harness: ``samples_TASK_DATE.jsonl`` of ``--log_samples``;
         - Inspect: a log, ``.eval`` or ``.json``;
         - AlpacaEval: ``model_outputs.json``;
-        - any JSON list or JSON lines of records with `output` and `id` or `input`.
+        - any JSON list or JSON lines of records with `output` and `id` or `input`
+          (and perhaps `target`, `score`, `generator`).
     metric : str, default=None
         The score of the harness to return. By default the only one that both runs
         have; of a JSON of your own, `score`.
@@ -172,7 +173,7 @@ def read_pairs(
             f"the outputs of A and B are equal in all {len(pairs)} pairs; is it one "
             "run twice?",
             UserWarning,
-            stacklevel=2,
+            stacklevel=3,  # past `validate_params`
         )
     metrics = [name for name in _metrics(a) if name in _metrics(b)]
     metric = _metric(metric, metrics, runs, (a, b))
@@ -264,13 +265,13 @@ def _choice(groups: list[list[Example]]) -> str:
     for examples in groups:
         for key in examples[0].trial:
             values = dict.fromkeys(example.trial.get(key) for example in examples)
-            if len(values) > 1:
+            if len(values) > 1 and all(len(str(value)) <= _SHOWN for value in values):
                 differing.setdefault(key, list(values))
     if not differing:
         return "nothing tells them apart: drop the copies, or give each its own id."
     choice = {key: values[0] for key, values in list(differing.items())[:3]}
-    values = "; ".join(f"{key}: {_listed(differing[key])}" for key in choice)
-    return f"they differ ({values}): choose, for example keep={choice!r}."
+    shown = "; ".join(f"{key}: {_listed(differing[key])}" for key in choice)
+    return f"they differ ({shown}): choose, for example keep={choice!r}."
 
 
 def _match(
@@ -284,12 +285,13 @@ def _match(
         If one run lacks an example or its output, unless these are dropped; or if
         none is left.
     """
-    faults, dropped = [], {}
+    faults: list[str] = []
+    dropped: dict[str, Any] = {}
     for here, there, names in (
         (tables[0], tables[1], _SIDES),
         (tables[1], tables[0], _SIDES[::-1]),
     ):
-        alone = {key: key for key in here if key not in there}
+        alone = [key for key in here if key not in there]
         silent = [key for key, example in here.items() if example.output is None]
         if alone:
             faults.append(
@@ -312,8 +314,8 @@ def _match(
                 "run both on the same examples, or pass drop_unmatched=True to compare "
                 "those that both have outputs for."
                 if keys
-                else "no example has an output in both, so these are not two runs of "
-                "one task."
+                else "no example has an output in both; are these two whole runs of one "
+                "task?"
             )
         )
     return keys, list(dropped.values())

@@ -56,13 +56,31 @@ def only_media(value: Any) -> bool:
     )
 
 
+def document(raw: bytes, name: str) -> Any:
+    """Parse a file that is one document of JSON."""
+    try:
+        return json.loads(decoded(raw))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{name} is no JSON ({error}); is it cut short?") from error
+
+
+def decoded(raw: bytes) -> str:
+    """Return the text of a file, in whichever encoding of Unicode it is."""
+    try:
+        return raw.decode(json.detect_encoding(raw))
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"byte {error.start} is no {error.encoding}; save it as UTF-8."
+        ) from error
+
+
 def chat_of(text: str) -> str:
     """Make a prompt readable that is a list of messages written as JSON."""
     if not text.lstrip().startswith("[{"):
         return text
     try:
         messages = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     is_chat = all(isinstance(m, dict) and "role" in m for m in messages)
     return (readable(messages) if is_chat else None) or text
