@@ -314,7 +314,7 @@ def _match(
                 "run both on the same examples, or pass drop_unmatched=True to compare "
                 "those that both have outputs for."
                 if keys
-                else "no example has an output in both; are these two whole runs of one "
+                else "no example has an output in both; are these whole runs of one "
                 "task?"
             )
         )
