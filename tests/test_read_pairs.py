@@ -512,9 +512,10 @@ def test_numbers_and_words_of_the_same_name_are_one_id(tmp_path):
     assert runs.pairs == [("a1", "b1"), ("a2", "b2"), ("a3", "b3")]
     assert runs.ids == [1, 2.0, "3"]
     assert runs.inputs is None
-    write_lines(files[0], [{"id": [1], "output": "x"}])
-    with pytest.raises(ValueError, match=r"path_a: example 0 has \[1\] as its id"):
-        read_pairs(*files)
+    for value, shown in (([1], r"\[1\]"), (True, "True"), (float("nan"), "nan")):
+        write_lines(files[0], [{"id": value, "output": "x"}])
+        with pytest.raises(ValueError, match=f"example 0 has {shown} as its id"):
+            read_pairs(*files)
 
 
 @pytest.mark.parametrize("name", ["choices", "rolling", "helm", "several"])

@@ -240,7 +240,8 @@ def _by_key(run: Run, side: str, by_id: bool) -> dict[str, Example]:
     groups: dict[str, list[Example]] = defaultdict(list)
     for row, example in enumerate(run.examples):
         name = _name(example, by_id)
-        if isinstance(name, bool) or not isinstance(name, str | int | float):
+        is_name = isinstance(name, str | int | float) and not isinstance(name, bool)
+        if not is_name or name != name:  # NaN
             others = "" if by_id else " (not every example of both runs has an id)"
             raise ValueError(
                 f"{side}: example {row} has {name!r} as its {what}{others}; give each "
