@@ -73,45 +73,53 @@ def helm(state: dict[str, Any], file: Path) -> Run:
     requested = Counter(_helm_key(request) for request in requests)
     examples = []
     for request in requests:
-        instance, result = request.get("instance") or {}, request.get("result") or {}
-        given = _helm_text(instance.get("input"))
-        right = [
-            _helm_text(reference.get("output")) or ""
-            for reference in instance.get("references") or []
-            if "correct" in (reference.get("tags") or [])
-        ]
-        completions = result.get("completions") or [{}]
-        trial = {
-            "perturbation": (instance.get("perturbation") or {}).get("name"),
-            "train_trial_index": request.get("train_trial_index"),
-            "random": (request.get("request") or {}).get("random"),
-        }
-        fault = "it has no result" if not result else "it has no completion"
-        if result.get("error"):
-            fault = f"its request failed: {_short(result['error'])}"
-        alone = len(completions) == 1 and requested[_helm_key(request)] == 1
-        for number, completion in enumerate(completions):
-            output = completion.get("text")
-            if isinstance(output, str):
-                mapping = request.get("output_mapping") or {}
-                output = mapping.get(output.strip(), output)
-            if result.get("success") is False:
-                output = None
-            if not output and completion.get("multimodal_content"):
-                output, fault = None, "its output is no text"
-            examples.append(
-                Example(
-                    id=instance.get("id"),
-                    input=given,
-                    output=output,
-                    fault=fault,
-                    target="\n".join(right) or None,
-                    scores=scores.get(_helm_key(request), {}) if alone else {},
-                    trial=trial | {"completion": number},
-                    version=given,
-                )
-            )
+        key = _helm_key(request)
+        alone = requested[key] == 1
+        examples += _helm_examples(request, scores.get(key, {}) if alone else {})
     return Run(HELM, examples, spec.get("model") or spec.get("model_deployment"))
+
+
+def _helm_examples(request: dict[str, Any], scores: dict[str, float]) -> list[Example]:
+    """Return one example for each completion of a request."""
+    instance, result = request.get("instance") or {}, request.get("result") or {}
+    given = _helm_text(instance.get("input"))
+    right = [
+        _helm_text(reference.get("output")) or ""
+        for reference in instance.get("references") or []
+        if "correct" in (reference.get("tags") or [])
+    ]
+    fault = "it has no completion" if result else "it has no result"
+    if result.get("error"):
+        fault = f"its request failed: {_short(result['error'])}"
+    completions = result.get("completions") or [{}]
+    trial = {
+        "perturbation": (instance.get("perturbation") or {}).get("name"),
+        "train_trial_index": request.get("train_trial_index"),
+        "random": (request.get("request") or {}).get("random"),
+    }
+    examples = []
+    for number, completion in enumerate(completions):
+        output = completion.get("text")
+        if isinstance(output, str):
+            mapping = request.get("output_mapping") or {}
+            output = mapping.get(output.strip(), output)
+        if result.get("success") is False:
+            output = None
+        if not output and completion.get("multimodal_content"):
+            output, fault = None, "its output is no text"
+        examples.append(
+            Example(
+                id=instance.get("id"),
+                input=given,
+                output=output,
+                fault=fault,
+                target="\n".join(right) or None,
+                scores=scores if len(completions) == 1 else {},
+                trial=trial | {"completion": number},
+                version=given,
+            )
+        )
+    return examples
 
 
 def _helm_text(value: Any) -> str | None:
@@ -149,51 +157,61 @@ def lm_eval(samples: list[dict[str, Any]], file: Path) -> Run:
     """
     examples = []
     for row, sample in enumerate(samples):
-        prompt, is_generated = _lm_eval_request(sample)
-        responses = sample.get("resps")
-        if not isinstance(responses, list):
-            responses = []
-        first = responses[0] if responses else []
-        outputs = first if isinstance(first, list) else [first]
-        if not is_generated or any(not isinstance(text, str) for text in outputs):
-            raise ValueError(
-                f"record {row} has likelihoods of given texts and no generated one "
-                "(output_type loglikelihood or multiple_choice), so there is nothing "
-                "to judge: which choice is the model's depends on the metric, and "
-                "whether it is right is known; compare the scores, or run a "
-                "generate_until variant of the task."
-            )
-        if len(responses) > 1:
-            raise ValueError(
-                f"record {row} has {len(responses)} requests in 'resps', and no one "
-                "output; make a file of one output each, with 'id' and 'output'."
-            )
-        doc = sample.get("doc")
+        prompt, outputs = _lm_eval_request(sample, row)
         trial = {"filter": sample["filter"]} if "filter" in sample else {}
+        doc = sample.get("doc")
+        # Prompts differ with the chat template of the model; documents do not.
+        version = prompt
+        if doc is not None:
+            version = json.dumps(doc, sort_keys=True, ensure_ascii=False)
         # The scores of several responses are of all of them, or of the first.
-        scores = _lm_eval_scores(sample) if len(outputs) == 1 else {}
-        repeats = len(outputs) > 1
-        for number, output in enumerate(outputs or [None]):
+        alone = len(outputs) == 1
+        for number, output in enumerate(outputs):
             examples.append(
                 Example(
                     id=sample["doc_id"],
                     input=prompt,
                     output=output,
                     target=readable(sample.get("target")),
-                    scores=scores,
-                    trial=trial | {"repeat": number} if repeats else trial,
-                    # Prompts differ with the chat template of the model.
-                    version=prompt
-                    if doc is None
-                    else json.dumps(doc, sort_keys=True, ensure_ascii=False),
+                    scores=_lm_eval_scores(sample) if alone else {},
+                    trial=trial if alone else trial | {"repeat": number},
+                    version=version,
                 )
             )
     return Run(LM_EVAL, examples, _lm_eval_name(file))
 
 
-def _lm_eval_request(sample: dict[str, Any]) -> tuple[str | None, bool]:
-    """Return the prompt of a sample, and whether a text was generated for it."""
-    arguments = sample.get("arguments")
+def _lm_eval_request(
+    sample: dict[str, Any], row: int
+) -> tuple[str | None, list[str | None]]:
+    """Return the prompt of a sample, and what was generated for it.
+
+    Raises
+    ------
+    ValueError
+        If nothing was, or for several prompts.
+    """
+    responses = sample.get("resps") or [[None]]
+    outputs = responses[0] if isinstance(responses[0], list) else responses[:1]
+    prompt, is_generated = _lm_eval_prompt(sample.get("arguments"))
+    if not is_generated or any(not isinstance(text, str | None) for text in outputs):
+        raise ValueError(
+            f"record {row} has likelihoods of given texts and no generated one "
+            "(output_type loglikelihood or multiple_choice), so there is nothing to "
+            "judge: which choice is the model's depends on the metric, and whether it "
+            "is right is known; compare the scores, or run a generate_until variant of "
+            "the task."
+        )
+    if len(responses) > 1:
+        raise ValueError(
+            f"record {row} has {len(responses)} requests in 'resps', and no one "
+            "output; make a file of one output each, with 'id' and 'output'."
+        )
+    return prompt, outputs or [None]
+
+
+def _lm_eval_prompt(arguments: Any) -> tuple[str | None, bool]:
+    """Return the prompt of the first request, and whether it was to be continued."""
     if not arguments:
         return None, True
     values = arguments.values() if isinstance(arguments, dict) else arguments
@@ -203,6 +221,7 @@ def _lm_eval_request(sample: dict[str, Any]) -> tuple[str | None, bool]:
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
     text = chat_of(prompt) if isinstance(prompt, str) else readable(prompt)
+    # To be continued with settings; a given text to weigh is a string.
     return text, len(request) > 1 and isinstance(request[1], dict)
 
 
@@ -231,43 +250,47 @@ def _lm_eval_name(file: Path) -> str | None:
 
 def inspect(header: dict[str, Any], samples: Iterable[dict[str, Any]]) -> Run:
     """Read samples in the order of the dataset; those that failed have no output."""
-    examples = []
-    for sample in samples:
-        kept = sample.get("attachments") or {}
-        given = readable(sample.get("input"), kept)
-        output = sample.get("output") or {}
-        choices = output.get("choices") or [{}]
-        scores = _inspect_scores(sample) if len(choices) == 1 else {}
-        trial = {"epoch": sample.get("epoch")}
-        fault = "the model was not asked"
-        error = sample.get("error")
-        if error:
-            message = error.get("message", "") if isinstance(error, dict) else error
-            fault = f"it ended with an error: {_short(message)}"
-        for number, choice in enumerate(choices):
-            content = (choice.get("message") or {}).get("content")
-            if content is None:
-                content = output.get("completion") or None
-            text = None if error else readable(content, kept)
-            if only_media(content):
-                text, fault = None, "its output is no text"
-            examples.append(
-                Example(
-                    id=sample.get("id"),
-                    input=given,
-                    output=text,
-                    fault=fault,
-                    target=_lines(sample.get("target")),
-                    scores=scores,
-                    trial=trial | {"choice": number} if len(choices) > 1 else trial,
-                    version=given,
-                )
-            )
+    examples = [example for one in samples for example in _inspect_examples(one)]
     spec = header.get("eval") or {}
     order = (spec.get("dataset") or {}).get("sample_ids") or []
     place = {str(name): i for i, name in enumerate(order)}
     examples.sort(key=lambda example: place.get(str(example.id), len(place)))
     return Run(INSPECT, examples, spec.get("model"))
+
+
+def _inspect_examples(sample: dict[str, Any]) -> list[Example]:
+    """Return one example for each choice of the last output of a sample."""
+    kept = sample.get("attachments") or {}
+    given = readable(sample.get("input"), kept)
+    output, error = sample.get("output") or {}, sample.get("error")
+    fault = "the model was not asked"
+    if error:
+        message = error.get("message", "") if isinstance(error, dict) else error
+        fault = f"it ended with an error: {_short(message)}"
+    choices = output.get("choices") or [{}]
+    alone = len(choices) == 1
+    trial = {"epoch": sample.get("epoch")}
+    examples = []
+    for number, choice in enumerate(choices):
+        content = (choice.get("message") or {}).get("content")
+        if content is None:
+            content = output.get("completion") or None
+        text = None if error else readable(content, kept)
+        if text is not None and only_media(content):
+            text, fault = None, "its output is no text"
+        examples.append(
+            Example(
+                id=sample.get("id"),
+                input=given,
+                output=text,
+                fault=fault,
+                target=_lines(sample.get("target")),
+                scores=_inspect_scores(sample) if alone else {},
+                trial=trial if alone else trial | {"choice": number},
+                version=given,
+            )
+        )
+    return examples
 
 
 def _inspect_scores(sample: dict[str, Any]) -> dict[str, float]:
