@@ -386,6 +386,20 @@ def test_several_outputs_of_an_example_are_chosen_among(
         read_pairs(a, b, keep=({key: "none such"}, {}))
 
 
+def test_what_failed_is_kept_where_others_have_several_outputs(tmp_path):
+    log = inspect_log("b")
+    for number, sample in enumerate(log["samples"]):
+        choice = sample["output"]["choices"][0]
+        sample["output"]["choices"] = [choice, choice] if number else []
+    a = write_json(tmp_path / "a.json", inspect_log("a"))
+    b = write_json(tmp_path / "b.json", log)
+    match = r"path_b have no output \(first '2': the model was not asked\)"
+    with pytest.raises(ValueError, match=match):
+        read_pairs(a, b, keep=({}, {"choice": 1}))
+    runs = read_pairs(a, b, keep=({}, {"choice": 1}), drop_unmatched=True)
+    assert (runs.ids, runs.dropped) == (["fruit", 1], [2])
+
+
 def test_keep_is_a_dict_or_two(tmp_path):
     a = write_lines(tmp_path / "a.jsonl", plain_records("a"))
     for keep in ([{}], [{}, {}, {}], [{}, "x"]):

@@ -203,17 +203,18 @@ def _keep(run: Run, chosen: dict[str, Any], side: str) -> None:
                 f"keep has {key!r}, which {side} ({run.format}) does not; there is "
                 f"{_listed(sorted(known)) or 'nothing to choose by'}."
             )
-        values = dict.fromkeys(example.trial.get(key) for example in run.examples)
-        run.examples = [
-            example
-            for example in run.examples
-            if str(example.trial.get(key)) == str(value)
-        ]
-        if not run.examples:
+        values = {e.trial[key]: None for e in run.examples if key in e.trial}
+        if str(value) not in map(str, values):
             raise ValueError(
                 f"keep has {key!r}: {value!r}, but {side} has {_listed(values)} there; "
                 "choose one of them."
             )
+        # One without the key, such as one that failed, leaves nothing to choose.
+        run.examples = [
+            example
+            for example in run.examples
+            if str(example.trial.get(key, value)) == str(value)
+        ]
 
 
 def _check_one_name(run: Run, side: str) -> None:
