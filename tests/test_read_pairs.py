@@ -1,5 +1,6 @@
 """Files of harnesses, written as the harnesses write them, and as they should not."""
 
+import io
 import json
 import struct
 import sys
@@ -326,6 +327,13 @@ def test_zstandard_is_read_where_a_module_for_it_is(tmp_path, monkeypatch):
     plain.decompress = lambda data: data[:-1]
     with pytest.raises(ValueError, match=r"no whole archive \(bad checksum of header"):
         read_pairs(a, b)
+    monkeypatch.setitem(sys.modules, "backports.zstd", None)
+    reader = types.SimpleNamespace(
+        stream_reader=lambda data, read_across_frames: io.BytesIO(data)
+    )
+    other = types.SimpleNamespace(ZstdError=Error, ZstdDecompressor=lambda: reader)
+    monkeypatch.setitem(sys.modules, "zstandard", other)
+    assert read_pairs(a, b).pairs == list(zip(*OUTPUTS.values(), strict=True))
 
 
 @pytest.mark.parametrize(
