@@ -47,8 +47,11 @@ def check(path: Path | None) -> None:
         raise ValueError(f"--report {path} is no page; give a name that ends in .html.")
     _files.check_absent(path)
     try:
-        import matplotlib  # noqa: F401
-    except ModuleNotFoundError as error:
+        import matplotlib
+
+        # Whatever draws windows is of no use here.
+        matplotlib.use("agg")
+    except ImportError as error:
         raise ValueError(
             "--report draws pictures; install what it needs with: pip install "
             "'skdiffuse[plot]'."
