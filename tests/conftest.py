@@ -44,3 +44,17 @@ def numeric_facts(real_data) -> dict:
     if not path.is_file():
         pytest.skip("no numeric_facts.json beside the folder of real judgements")
     return json.loads(path.read_text())
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command; return its exit code, and what it printed on both streams."""
+    from skdiffuse.cli import main
+
+    def run(*arguments):
+        with pytest.raises(SystemExit) as stop:
+            main([str(argument) for argument in arguments])
+        printed = capsys.readouterr()
+        return stop.value.code, printed.out, printed.err
+
+    return run

@@ -29,19 +29,6 @@ from skdiffuse.datasets import load_digit_captions, make_judged_pool
 
 
 @pytest.fixture
-def run(capsys):
-    """Run a command; return its exit code, and what it printed on both streams."""
-
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return run
-
-
-@pytest.fixture
 def captions_frame():
     captions = load_digit_captions()
     return pl.DataFrame(

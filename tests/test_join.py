@@ -13,20 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import seeds
 
-from skdiffuse.cli import main
 from skdiffuse.cli._join import align
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return run
-
 
 A = pl.DataFrame(
     {

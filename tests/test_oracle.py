@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skdiffuse.cli import _oracle, main
+from skdiffuse.cli import _oracle
 from skdiffuse.cli._oracle import AnswerFile, CommandOracle
 from skdiffuse.cli._pairs import Pairs
 
@@ -31,17 +31,6 @@ print("A" if a > b else "B" if b > a else "tie")
 
 def command(program):
     return shlex.join([*PYTHON, program])
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture

@@ -6,22 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
-from skdiffuse.cli import main
 from skdiffuse.datasets import load_digit_captions, make_judged_pool
 
 N = 120
 HOSTILE = "<script>alert(1)</script> & \x1b[31m \"quoted\" 'too' مرحبا"
-
-
-@pytest.fixture
-def run(capsys):
-    def run(*arguments):
-        with pytest.raises(SystemExit) as stop:
-            main([str(argument) for argument in arguments])
-        printed = capsys.readouterr()
-        return stop.value.code, printed.out, printed.err
-
-    return run
 
 
 @pytest.fixture
