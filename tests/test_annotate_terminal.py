@@ -218,13 +218,22 @@ def sides_of(file):
 
 
 def test_the_leader_is_shown_if_asked_for(annotate, file):
-    terminal = annotate(file, "--show-leader")
-    assert "A 0, B 0, ties 0" in terminal.until("0 judged")
+    terminal = annotate(file, "--show-leader", "--input", "output_b")
+    text = terminal.until("0 judged")
+    assert "A 0, B 0, ties 0" in text
+    assert not text.startswith("image")
     terminal.type("0")
     terminal.until("A 0, B 0, ties 1")
     terminal.type("q")
     assert terminal.close() == 0
     assert "votes: A wins 0, B wins 0, 1 tie" in terminal.text
+    # What is shown is remembered too; the leader is not.
+    again = annotate(file)
+    text = again.until("1 judged")
+    assert not text.startswith("image")
+    assert "ties 1" not in text
+    again.type("q")
+    assert again.close() == 0
 
 
 def test_no_output_disturbs_the_screen(annotate, tmp_path):

@@ -62,6 +62,8 @@ _DECIDING = (
     "embedder",
     "seed",
 )
+# What is shown beside them, which may change.
+_SHOWN = "input_column"
 _ABOUT = "annotate"
 
 
@@ -131,10 +133,10 @@ def annotate(
     if out is not None:
         _files.check_new(out)
     show = _people.on_page(port, show_leader) if web else _people.on_screen(show_leader)
-    given = {name: context.params[name] for name in _DECIDING}
+    given = {name: context.params[name] for name in (*_DECIDING, _SHOWN)}
     with only_one(path):
         options = _remembered(path, given, _typed(context))
-        session = _session(file, path, options, input_column, confidence)
+        session = _session(file, path, options, confidence)
         show(session)
     if out is not None:
         _files.write_table(pl.DataFrame(session.table()), out)
@@ -158,7 +160,7 @@ def _typed(context: typer.Context) -> set[str]:
     """Return which options the user gave, and not their defaults."""
     return {
         name
-        for name in _DECIDING
+        for name in (*_DECIDING, _SHOWN)
         if getattr(context.get_parameter_source(name), "name", "") != "DEFAULT"
     }
 
@@ -177,8 +179,9 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
             f"{path} was not written by annotate; move it, or give another --log."
         )
     for name in sorted(typed):
-        was, now = about[name], given[name]
-        if name == "max_annotations" and now > _effect(about)[name]:
+        was, now = about.get(name), given[name]
+        raised = name == "max_annotations" and now > _effect(about)[name]
+        if raised or name == _SHOWN:
             about[name] = now
         elif was != now and _effect(about)[name] != now:
             option = "--" + name.replace("_", "-")
@@ -207,12 +210,11 @@ def _session(
     file: Path,
     path: Path,
     options: dict[str, Any],
-    input_column: str | None,
     confidence: float,
 ) -> Session:
     """Begin, or take up, the comparison of the outputs of a file."""
     pairs = _pairs.read_whole(
-        file, options["output_a"], options["output_b"], input_column
+        file, options["output_a"], options["output_b"], options.get(_SHOWN)
     )
     outputs = digest(pairs.texts_a, pairs.texts_b)
     if options.get("outputs", outputs) != outputs:
