@@ -2,9 +2,13 @@
 
 import importlib
 import inspect
+import textwrap
 from pathlib import Path
 
+import typer
+
 import skdiffuse
+from skdiffuse.cli import _app
 
 HERE = Path(__file__).parent
 
@@ -33,6 +37,7 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
 autosummary_generate = True
+toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"
 numpydoc_show_class_members = False
 
@@ -48,7 +53,8 @@ html_theme_options = {
     "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "show_prev_next": False,
 }
-html_sidebars = {"index": [], "guide": [], "evidence": [], "peers": [], "glossary": []}
+_WITHOUT = ("index", "guide", "evidence", "peers", "glossary", "api/commands")
+html_sidebars = {page: [] for page in _WITHOUT}
 
 sphinx_gallery_conf = {
     "examples_dirs": "examples",
@@ -91,10 +97,9 @@ def write_reference() -> None:
             _write_if_new(folder / f"{room}.rst", _page(module, title, new))
             pages.append(room)
     listed = "\n   ".join(pages)
-    _write_if_new(
-        folder / "index.rst",
-        f"API reference\n=============\n\n.. toctree::\n\n   {listed}\n",
-    )
+    toctree = f".. toctree::\n   :maxdepth: 1\n\n   {listed}\n"
+    title = "API reference\n=============\n"
+    _write_if_new(folder / "index.rst", f"{title}\n{toctree}")
 
 
 def _page(module, title: str, names: list[str]) -> str:
@@ -119,4 +124,21 @@ def _write_if_new(path: Path, text: str) -> None:
         path.write_text(text)
 
 
+def write_commands() -> None:
+    """Write a page with what each command says of itself."""
+    command = typer.main.get_command(_app.app)
+    parts = [
+        "Command line",
+        "============\n",
+        "``skdiffuse COMMAND --help`` says the same.",
+    ]
+    for name, one in command.commands.items():
+        context = command.context_class(command, info_name="skdiffuse")
+        inner = one.context_class(one, parent=context, info_name=name)
+        text = textwrap.indent(one.get_help(inner), "   ")
+        parts.append(f"\n{name}\n{'-' * len(name)}\n\n.. code-block:: text\n\n{text}\n")
+    _write_if_new(HERE / "api" / "commands.rst", "\n".join(parts))
+
+
 write_reference()
+write_commands()

@@ -16,7 +16,7 @@ from skdiffuse.datasets import load_digit_captions
 from skdiffuse.plotting import DecisionPathDisplay
 
 captions = load_digit_captions()
-print(captions.text_a[0], "|", captions.text_b[0])
+print("A:", captions.text_a[5], "B:", captions.text_b[5])
 
 comparison = make_pipeline(
     PairDifference(TfidfVectorizer(), sparse_output=True),
@@ -24,7 +24,7 @@ comparison = make_pipeline(
     PreferenceComparison(),
 )
 comparison.fit(captions.data, captions.preference)
-comparison[-1].verdict_
+print(comparison[-1].verdict_)
 
 # %%
 # The path to the verdict: wins and risk after each judgement.

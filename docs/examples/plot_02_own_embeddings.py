@@ -34,7 +34,7 @@ X.shape
 # Vectors that you have already go straight to the selector. These 40 rows are judged,
 # and no other.
 selector = DiffUseSelector(40, random_state=0).fit(X)
-winner(captions.preference[selector.selected_indices_])
+print("of 40 judged:", winner(captions.preference[selector.selected_indices_]))
 
 # %%
 # Where they lie among all differences, in two of many dimensions:
@@ -42,4 +42,4 @@ SelectionMapDisplay.from_estimator(selector, X)
 
 # %%
 # Beside the truth, which nobody would have paid for:
-winner(captions.preference)
+print("of all:", winner(captions.preference))

@@ -24,7 +24,7 @@ def oracle(rows):
 
 comparison = PreferenceComparison().fit(X, oracle)
 print(len(asked), "judgements")
-comparison.verdict_
+print(comparison.verdict_)
 
 # %%
 # The same with a guarantee, in random order: the worse generator is named at most once
@@ -41,4 +41,8 @@ cheap = np.clip(0.6 * truth + noise, -1, 1)
 alone = sure.n_annotations_
 with_judge = sure.fit(X, oracle, judge=cheap).n_annotations_
 print(f"{alone} judgements alone, {with_judge} with the cheap judge")
-sure.winning_distance()
+print(sure.winning_distance())
+
+# %%
+# The verdict asks one side, the interval both, and at every moment: so it may hold 0
+# where the verdict is clear.

@@ -34,7 +34,7 @@ MeanComparisonDisplay.from_estimators(variants, truth=0.2)
 
 # %%
 # What is the judge worth? So many labels more, drawn in the same way:
-round(variants["ridge PPI"].labels_saved_)
+print(round(variants["ridge PPI"].labels_saved_))
 
 # %%
 # How well does it predict labels? Rows that were not used in the fit tell most.

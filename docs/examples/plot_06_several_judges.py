@@ -32,4 +32,4 @@ for name, estimator in {
 
 # %%
 # The truth of this very pool:
-label.mean().round(3)
+print(label.mean().round(3))

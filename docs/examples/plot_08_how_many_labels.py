@@ -27,4 +27,4 @@ figure.tight_layout()
 
 # %%
 # Within a budget: a label costs 1, a prediction 0.01.
-plan_labels(rho=0.8, budget=200, prediction_cost=0.01)
+print(plan_labels(rho=0.8, budget=200, prediction_cost=0.01))

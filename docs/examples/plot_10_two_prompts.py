@@ -31,4 +31,4 @@ X = PairDifference(TfidfVectorizer()).fit_transform(pairs)
 ties = identical_outputs(pairs)
 comparison = PreferenceComparison().fit(X, truth, known_ties=ties)
 print(ties.sum(), "pairs are equal and were not asked for")
-comparison.verdict_
+print(comparison.verdict_)

@@ -175,7 +175,8 @@ def notes_on_verdict(
     """Return what a reader should know before trusting a verdict."""
     notes = []
     counts = verdict.counts
-    if rule != "fixed" or not equal_chances:
+    exact = size is not None and size.method == "exact"
+    if not exact and (rule != "fixed" or not equal_chances):
         mend = "" if size else "; for a size take --selector random or weighted"
         notes.append(
             "The shares of the votes are not win rates: some examples were drawn more "
