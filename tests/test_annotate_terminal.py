@@ -128,6 +128,12 @@ def test_the_last_pair_cannot_be_skipped(annotate, tmp_path):
     out = tmp_path / "judged.csv"
     terminal = annotate(file, "--out", out)
     terminal.until("0 judged")
+    terminal.type("q")
+    assert terminal.close() == 0
+    # The same command goes on, and a table before the end would show who leads.
+    assert not out.exists()
+    terminal = annotate(file, "--out", out)
+    terminal.until("0 judged")
     terminal.type("s")
     terminal.until("no example would be left")
     terminal.type("0")

@@ -762,3 +762,26 @@ def test_neither_order_nor_gaps_lose_an_output(tmp_path_factory, data):
     else:
         with pytest.raises(ValueError, match="the runs do not match"):
             read_pairs(a, shuffled)
+
+
+@pytest.mark.parametrize(
+    "output", [{"completion": "hello"}, {}, {"choices": [{"message": {}}]}, [{}]]
+)
+def test_objects_that_are_no_text_are_refused(tmp_path, output):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    paths[0].write_text(json.dumps([{"id": 0, "output": output}]))
+    paths[1].write_text(json.dumps([{"id": 0, "output": "b"}]))
+    with pytest.raises(ValueError, match="is no text; write it as a string"):
+        read_pairs(*paths)
+
+
+@pytest.mark.parametrize(("one", "other"), [(5, 6), ([{"q": 1}], [{"q": 2}])])
+def test_inputs_of_any_kind_must_agree(tmp_path, one, other):
+    paths = [tmp_path / "a.json", tmp_path / "b.json"]
+    for path, asked in zip(paths, (one, other), strict=True):
+        record = {"id": 0, "input": asked, "output": path.name}
+        path.write_text(json.dumps([record]))
+    with pytest.raises(ValueError, match="input"):
+        read_pairs(*paths)
+    paths[1].write_text(json.dumps([{"id": 0, "input": one, "output": "b"}]))
+    assert len(read_pairs(*paths).pairs) == 1

@@ -117,3 +117,65 @@ def test_what_cannot_be_written_is_said_before_anything_is_paid_for(
     assert there.read_text() == "mine"
     monkeypatch.setitem(__import__("sys").modules, "matplotlib", None)
     assert "skdiffuse[plot]" in run(*command, tmp_path / "page.html")[2]
+
+
+def test_a_report_that_fails_costs_the_report_alone(
+    run, outputs, tmp_path, monkeypatch
+):
+    def fail(*arguments, **options):
+        raise RuntimeError("no LaTeX here")
+
+    monkeypatch.setattr("skdiffuse.cli._html._figure", fail)
+    page = tmp_path / "page.html"
+    command = ("compare", outputs, "--oracle", "preference", "--report", page)
+    code, text, err = run(*command)
+    assert code == 2
+    assert "judged:" in text
+    assert "could not be made (no LaTeX here); what is shown above stands" in err
+    assert not page.exists()
+
+
+@pytest.mark.parametrize(
+    ("report", "message"),
+    [("o.oracle.html", "another file of this command"), ("x" * 300 + ".html", "name")],
+)
+def test_places_that_cannot_be_written_are_refused_first(
+    run, outputs, tmp_path, report, message
+):
+    page = tmp_path / report
+    command = ("compare", outputs, "--oracle-command", "false", "--cache", page)
+    if message == "name":
+        command = command[:-2]
+    code, text, err = run(*command, "--report", page)
+    assert (code, text) == (2, "")
+    assert message in err
+    assert "--report" in err
+    assert list(tmp_path.iterdir()) == [outputs]
+
+
+def test_signs_that_grow_in_the_page_keep_it_small(run, tmp_path):
+    path, page = tmp_path / "signs.jsonl", tmp_path / "page.html"
+    n = 150
+    pl.DataFrame(
+        {
+            "output_a": ["\x01<&" * 3000 + str(i) for i in range(n)],
+            "output_b": ["\U0001f389" * 5000 + str(i) for i in range(n)],
+            "preference": np.resize([1, 0, -1], n),
+        }
+    ).write_ndjson(path)
+    command = ("compare", path, "--oracle", "preference", "--report", page)
+    options = ("--selector", "random", "--rule", "fixed", "--max-annotations", n)
+    assert run(*command, *options)[0] == 0
+    assert page.stat().st_size < 3e6
+
+
+def test_names_are_no_formulas(run, tmp_path):
+    X, y = make_judged_pool(100, 30, rate=0.3, random_state=0)
+    path, page = tmp_path / "answers.csv", tmp_path / "page.html"
+    labels = [None if np.isnan(value) else value for value in y]
+    judge = r"$\frac{a}$"
+    pl.DataFrame({judge: X[:, 0], "label": labels}).write_csv(path)
+    command = ("estimate", path, "--label", "label", "--judge", judge)
+    code, _, err = run(*command, "--report", page)
+    assert (code, err) == (0, "")
+    assert judge in page.read_text(encoding="utf-8")

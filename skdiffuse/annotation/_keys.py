@@ -78,7 +78,7 @@ def reader() -> Iterator[Callable[[], list[str]]]:
     }
 
     def listen() -> None:
-        tty.setcbreak(terminal)
+        tty.setcbreak(terminal, termios.TCSANOW)
         mode = termios.tcgetattr(terminal)
         # Ctrl-Z would leave the shell with this screen.
         mode[6][termios.VSUSP] = b"\x00"

@@ -80,7 +80,7 @@ def annotate(
     out: Annotated[
         Path | None,
         typer.Option(
-            help="Where to write the judged pairs as a table in the end: "
+            help="Where to write the judged pairs as a table when it has ended: "
             f"{_files.FORMATS}."
         ),
     ] = None,
@@ -132,18 +132,21 @@ def annotate(
     _check_log(path, file)
     if out is not None:
         _files.check_new(out)
+        if out.absolute() == path.absolute():
+            raise ValueError(f"--out {out} is where the answers are kept; rename it.")
     show = _people.on_page(port, show_leader) if web else _people.on_screen(show_leader)
     given = {name: context.params[name] for name in (*_DECIDING, _SHOWN)}
     with only_one(path):
         options = _remembered(path, given, _typed(context))
         session = _session(file, path, options, confidence)
         show(session)
-    if out is not None:
-        _files.write_table(pl.DataFrame(session.table()), out)
     result = session.summary()
     if not (session.has_ended or show_leader):
         _hide_leader(result)
     _terminal.show(result, as_json, _report.annotation)
+    # Before, it would show who leads.
+    if out is not None and session.has_ended:
+        _files.write_table(pl.DataFrame(session.table()), out)
 
 
 def _check_log(path: Path, file: Path) -> None:

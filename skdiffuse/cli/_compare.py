@@ -115,7 +115,7 @@ def compare(
         "--retries": retries != 2,
         "--timeout": timeout != 60,
         "--cache": cache is not None,
-        "--input": input_column is not None,
+        "--input": input_column is not None and report is None,
     }
     _check_oracle(oracle, oracle_command, of_programs)
     of_rules = {
@@ -127,7 +127,7 @@ def compare(
     }
     _check_budget(budget, of_rules)
     check_confidence(confidence)
-    _html.check(report)
+    _html.check(report, cache)
     name = _selectors.order_of(selector, rule)
     _check_judge(judge, oracle, name)
     stopping_rule = _selectors.make_rule(rule, risk, ties, name)
@@ -150,6 +150,10 @@ def compare(
     chooser = _selectors.make(name, most, clustering, representative, seed)
     with _terminal.progress() as stage:
         X = _selectors.vectors(name, pairs, embedder, seed, stage)
+        differences = X
+        if report is not None and name == "random":
+            # Random examples are drawn without a look at the outputs; a map has one.
+            differences = _selectors.vectors("norm", pairs, embedder, seed, stage)
         if program is not None:
             bar = stage("Asking the program")
             program.advance = lambda done: bar(done, most)
@@ -182,21 +186,18 @@ def compare(
     )
     if program is not None:
         program.add_to(result)
-    if report is not None:
-        if name == "random":
-            # Random examples are drawn without a look at the outputs; a map has one.
-            with _terminal.progress() as stage:
-                X = _selectors.vectors("norm", pairs, embedder, seed, stage)
-        _html.write_comparison(
-            report,
-            result,
-            pairs,
-            selected,
-            verdict.preferences,
-            differences=X,
-            comparison=comparison,
-        )
     _terminal.show(result, as_json, _report.verdict)
+    if report is not None:
+        with _html.drawn(report):
+            _html.write_comparison(
+                report,
+                result,
+                pairs,
+                selected,
+                verdict.preferences,
+                differences=differences,
+                comparison=comparison,
+            )
 
 
 def _check_oracle(

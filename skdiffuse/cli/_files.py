@@ -104,18 +104,18 @@ def check_new(path: Path) -> None:
     check_absent(path)
 
 
-def check_absent(path: Path) -> None:
+def check_absent(path: Path, option: str = "--out") -> None:
     """Raise a ValueError if something is at `path`, or no folder to hold it."""
     if os.path.lexists(path):
         raise ValueError(
-            f"{path} exists and may hold annotations; move it or give another --out."
+            f"{path} exists and may hold annotations; move it or give another {option}."
         )
     folder = path.absolute().parent
     if not os.path.isdir(folder):
         raise ValueError(f"the folder of {path} does not exist; make it first.")
     if not os.access(folder, os.W_OK | os.X_OK):
         raise ValueError(
-            f"the folder of {path} may not be written to; give another --out."
+            f"the folder of {path} may not be written to; give another {option}."
         )
 
 

@@ -2,7 +2,9 @@
 
 import base64
 import io
-from collections.abc import Sequence
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -14,8 +16,8 @@ from skdiffuse.cli import _files
 from skdiffuse.cli._pairs import Pairs
 from skdiffuse.cli._report import METHODS
 
-# Characters of outputs in all, and in one cell: the rest is in the file of examples.
-_MOST_TEXT = 900_000
+# Bytes of outputs in all, and characters in one cell: the rest is in the examples.
+_MOST_BYTES = 2_300_000
 _LONGEST = 2_000
 _MOST_ROWS = 1_000
 _STYLE = """
@@ -35,19 +37,34 @@ th, td { padding: .35rem .6rem; border-bottom: 1px solid var(--line);
   text-align: start; vertical-align: top; }
 td.text { white-space: pre-wrap; overflow-wrap: anywhere; min-width: 12rem;
   unicode-bidi: plaintext; }
-td.number { text-align: end; font-variant-numeric: tabular-nums; }
+td.short { white-space: nowrap; }
 """
 
 
-def check(path: Path | None) -> None:
-    """Raise a ValueError unless a report can be made, before it costs anything."""
+def check(path: Path | None, *others: Path | None) -> None:
+    """Raise a ValueError unless a report can be made, before it costs anything.
+
+    Parameters
+    ----------
+    path : Path or None
+        None for no report.
+    *others : Path or None
+        Files that will be made too.
+    """
     if path is None:
         return
+    if path in others:
+        raise ValueError(f"--report {path} is another file of this command; rename it.")
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(f"--report {path} is no page; give a name that ends in .html.")
-    _files.check_absent(path)
+    _files.check_absent(path, "--report")
+    # A name that is too long is refused by the system alone.
+    with _named(path):
+        path.touch(exist_ok=False)
+        path.unlink()
     try:
         import matplotlib
+        import matplotlib.pyplot
 
         # Whatever draws windows is of no use here.
         matplotlib.use("agg")
@@ -55,6 +72,37 @@ def check(path: Path | None) -> None:
         raise ValueError(
             "--report draws pictures; install what it needs with: pip install "
             "'skdiffuse[plot]'."
+        ) from error
+
+
+@contextmanager
+def drawn(path: Path) -> Iterator[None]:
+    """Draw alike everywhere, and say that a failure costs the report alone."""
+    import matplotlib
+
+    try:
+        with (
+            matplotlib.rc_context(matplotlib.rcParamsDefault),
+            warnings.catch_warnings(),
+        ):
+            matplotlib.use("agg")
+            # Letters that its font lacks are boxes in the picture, and in the table.
+            warnings.simplefilter("ignore")
+            yield
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ValueError(
+            f"the report {path} could not be made ({error}); what is shown above "
+            "stands."
+        ) from error
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise ValueError(
+            f"--report {path} cannot be written ({error.strerror}); give another."
         ) from error
 
 
@@ -107,7 +155,7 @@ def write_estimates(path: Path, result: dict[str, Any]) -> None:
         np.where(alone, np.nan, [row[end] for row in rows]) for end in ("low", "high")
     )
     drawn = MeanComparisonDisplay(
-        names=[_name(row) for row in rows],
+        names=[_clipped(visible(_name(row)), 40) for row in rows],
         means=np.array([row["mean"] for row in rows]),
         lows=low,
         highs=high,
@@ -135,7 +183,7 @@ def write_estimates(path: Path, result: dict[str, Any]) -> None:
 
 def _judged(pairs: Pairs, rows: np.ndarray, preferences: np.ndarray) -> str:
     shown = min(len(rows), _MOST_ROWS)
-    longest = min(_LONGEST, _MOST_TEXT // (3 * max(1, shown)))
+    longest = _longest_of(shown)
     columns: list[tuple[str, Sequence[str | None]]] = [
         ("output of A", pairs.texts_a),
         ("output of B", pairs.texts_b),
@@ -145,8 +193,8 @@ def _judged(pairs: Pairs, rows: np.ndarray, preferences: np.ndarray) -> str:
     table = []
     for place in range(shown):
         row = int(rows[place])
-        texts = [_clipped(texts[row] or "", longest) for _, texts in columns]
-        table.append([str(place + 1), str(row), _vote(preferences[place]), *texts])
+        cells = [_clipped(visible(texts[row] or ""), longest) for _, texts in columns]
+        table.append([str(place + 1), str(row), _vote(preferences[place]), *cells])
     head = ["", "row", "better", *(name for name, _ in columns)]
     title = f"<h2>Judged examples</h2>{_table(head, table)}"
     if shown < len(rows):
@@ -170,19 +218,29 @@ def _clipped(text: str, longest: int) -> str:
     return f"{text[:longest]}… ({len(text) - longest:,} more characters)"
 
 
+def _longest_of(shown: int) -> int:
+    """Return how long a cell may be: a sign takes at most five bytes in the page."""
+    return min(_LONGEST, _MOST_BYTES // (5 * 3 * max(1, shown)))
+
+
 def _list(details: dict[str, str]) -> str:
     items = (f"<dt>{_text(k)}</dt><dd>{_text(v)}</dd>" for k, v in details.items())
     return f"<dl>{''.join(items)}</dl>"
 
 
 def _notes(notes: list[str]) -> str:
-    return f"<ul>{''.join(f'<li>{_text(note)}</li>' for note in notes)}</ul>"
+    items = "".join(f"<li>{_text(note)}</li>" for note in notes)
+    return f"<ul>{items}</ul>" if notes else ""
 
 
 def _table(head: list[str], rows: list[list[str]]) -> str:
     titles = "".join(f"<th scope='col'>{_text(name)}</th>" for name in head)
     lines = (
-        "".join(f"<td class='text' dir='auto'>{_text(cell)}</td>" for cell in row)
+        "".join(
+            f"<td class='{'short' if len(cell) < 12 else 'text'}' dir='auto'>"
+            f"{_text(cell)}</td>"
+            for cell in row
+        )
         for row in rows
     )
     body = "".join(f"<tr>{line}</tr>" for line in lines)

@@ -52,9 +52,9 @@ def join(
     joined = align(a, b, on, output, other_inputs=other_inputs)
     if out.suffix.lower() == ".csv":
         joined = joined.select(_files.as_text(series) for series in joined)
-    _files.write_table(joined, out)
     result = {"n_rows": len(joined), "on": on, "columns": joined.columns}
     result |= {"out": str(out), "notes": _notes(joined)}
+    _files.write_table(joined, out)
     _terminal.show(result, as_json, _report.joined)
 
 
@@ -145,7 +145,8 @@ def _notes(joined: pl.DataFrame) -> list[str]:
     if joined["output_a"].equals(joined["output_b"], check_names=False):
         notes.append("The outputs are equal in every row: is it one file twice?")
     if {"input_a", "input_b"} <= set(joined.columns):
-        differ = int(joined["input_a"].ne_missing(joined["input_b"]).sum())
+        a, b = (_plain(joined[name]) for name in ("input_a", "input_b"))
+        differ = int(a.ne_missing(b).sum())
         notes.append(
             f"The inputs differ in {differ} of {len(joined)} rows and are kept as "
             "input_a and input_b; other commands show one with --input input_a."

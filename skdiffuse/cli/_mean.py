@@ -96,9 +96,10 @@ def estimate(
     else:
         judged = reader.pair(table, _files.read_table(paired_with), pair_by)
     result = _answers.estimates(judged, confidence)
-    if report is not None:
-        _html.write_estimates(report, result)
     _terminal.show(result, as_json, _report.estimates)
+    if report is not None:
+        with _html.drawn(report):
+            _html.write_estimates(report, result)
 
 
 def plan(

@@ -29,7 +29,7 @@ def readable(value: Any, attachments: dict[str, str] | None = None) -> str | Non
         return (attachments or {}).get(name, value) if name and not scheme else value
     if isinstance(value, dict):
         value = [value]
-    if not isinstance(value, list) or not all(isinstance(v, dict | str) for v in value):
+    if not isinstance(value, list) or not all(_is_said(v) for v in value):
         return None
     if not (value and all(isinstance(v, dict) and "role" in v for v in value)):
         parts = [_part(part, attachments) for part in value]
@@ -86,6 +86,14 @@ def chat_of(text: str) -> str:
     return (readable(messages) if is_chat else None) or text
 
 
+def _is_said(part: Any) -> bool:
+    """Tell whether this is a text, a message, or a part of one."""
+    if isinstance(part, str):
+        return True
+    known = ("text", "role", "type", "content_type")
+    return isinstance(part, dict) and any(name in part for name in known)
+
+
 def _kind(part: dict[str, Any]) -> str:
     return str(part.get("type") or part.get("content_type") or "part").split("/")[0]
 
@@ -93,8 +101,9 @@ def _kind(part: dict[str, Any]) -> str:
 def _part(part: Any, attachments: dict[str, str] | None) -> str | None:
     if isinstance(part, str):
         return readable(part, attachments)
-    if isinstance(part.get("text"), str):
-        return readable(part["text"], attachments)
+    for name in ("text", "content"):
+        if isinstance(part.get(name), str):
+            return readable(part[name], attachments)
     kind = _kind(part)
     return None if kind in _UNSEEN else f"[{kind}]"
 

@@ -98,3 +98,8 @@ def nth_style(ax: Any, number: int) -> dict[str, Any]:
 def percent(share: float) -> str:
     """Write a share such as a confidence level: ``95 %``."""
     return f"{100 * share:.4g} %"
+
+
+def plain(name: Any) -> str:
+    """Return a user's word as it is to be read, and not as a formula."""
+    return str(name).replace("$", r"\$")

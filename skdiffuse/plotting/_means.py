@@ -14,6 +14,7 @@ from skdiffuse.plotting._common import (
     foreground,
     line_style,
     percent,
+    plain,
     pyplot,
 )
 from skdiffuse.ppi import PoolMoments, PPIMeanEstimator
@@ -249,7 +250,7 @@ class MeanComparisonDisplay:
                 fontsize="small",
                 annotation_clip=False,
             )
-        ax.set_yticks(range(len(self.names)), self.names)
+        ax.set_yticks(range(len(self.names)), [plain(name) for name in self.names])
         ax.set_ylim(len(self.names) - 0.5, -0.5)
         ax.set_xlabel(f"mean ({percent(self.confidence_level)} interval)")
         ax.grid(axis="x", alpha=0.3)

@@ -171,6 +171,8 @@ class SelectionMapDisplay:
         pyplot(f"{cls.__name__}.from_data")
         vectors = check_vectors(BaseEstimator(), X, reset=True)
         mask = check_rows(selected_indices, len(vectors), "selected_indices")
+        if not mask.any():
+            raise ValueError("selected_indices is empty; pass at least one row number.")
         return cls._of(vectors, np.flatnonzero(mask), labels).plot(ax=ax, **kwargs)
 
     @classmethod

@@ -14,6 +14,7 @@ from skdiffuse.plotting._common import (
     nth_style,
     own_axes,
     percent,
+    plain,
     pyplot,
     sides_on,
 )
@@ -191,7 +192,11 @@ class BudgetCurveDisplay:
             title=self.error_name,
         )
         ax.title.set_fontsize("medium")
-        ax.legend(ncols=1 if len(self.lines_) < 6 else 2)
+        handles = list(self.lines_.values())
+        names = [plain(name) for name in self.lines_]
+        if self.chance_line_ is not None:
+            handles, names = [*handles, self.chance_line_], [*names, "a coin"]
+        ax.legend(handles, names, ncols=1 if len(self.lines_) < 6 else 2)
         self.ax_, self.figure_ = ax, ax.figure
         return self
 
