@@ -785,3 +785,21 @@ def test_inputs_of_any_kind_must_agree(tmp_path, one, other):
         read_pairs(*paths)
     paths[1].write_text(json.dumps([{"id": 0, "input": one, "output": "b"}]))
     assert len(read_pairs(*paths).pairs) == 1
+
+
+def test_archives_that_cannot_be_unpacked_are_named(tmp_path):
+    paths = [tmp_path / "a.eval", tmp_path / "b.eval"]
+    for path in paths:
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_LZMA) as archive:
+            archive.writestr("header.json", json.dumps({"eval": {}}) * 50)
+    damaged = bytearray(paths[0].read_bytes())
+    damaged[60:90] = b"\xff" * 30
+    paths[0].write_bytes(damaged)
+    with pytest.raises(ValueError, match="path_a"):
+        read_pairs(*paths)
+
+
+def test_a_folder_with_the_name_of_a_file_is_no_file(tmp_path):
+    (tmp_path / "x.json").mkdir()
+    with pytest.raises(ValueError, match="no outputs of a harness"):
+        read_pairs(tmp_path, tmp_path)

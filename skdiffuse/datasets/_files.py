@@ -1,9 +1,10 @@
 """Which file of a folder is meant, what is in it, and which harness wrote it."""
 
 import json
+import lzma
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -59,11 +60,7 @@ def read_run(path: Any, argument: str) -> Run:
 def _file_of(path: Path) -> Path:
     if not path.is_dir():
         return path
-    found = sorted(file for kind in _RUNS for file in path.rglob(kind))
-    if not found:
-        found = sorted(
-            file for kind in ("*.json", "*.jsonl") for file in path.rglob(kind)
-        )
+    found = _files_of(path, _RUNS) or _files_of(path, ("*.json", "*.jsonl"))
     if not found:
         raise ValueError("no outputs of a harness that is known are in this folder.")
     if len(found) > 1:
@@ -73,6 +70,11 @@ def _file_of(path: Path) -> Path:
             f"{len(found)} runs are in this folder: {names}{more}; name one of them."
         )
     return found[0]
+
+
+def _files_of(folder: Path, kinds: Iterable[str]) -> list[Path]:
+    found = (file for kind in kinds for file in folder.rglob(kind))
+    return sorted(file for file in found if file.is_file())
 
 
 def _read(file: Path) -> Run:
@@ -193,6 +195,8 @@ def _member(archive: zipfile.ZipFile, file: Path, name: str) -> bytes:
     except NotImplementedError:
         if info.compress_type != _ZSTANDARD:
             raise ValueError(f"{name} is compressed in a way not known here.") from None
+    except (RuntimeError, OSError, lzma.LZMAError) as error:
+        raise ValueError(f"{name} in the archive cannot be read ({error}).") from error
     with file.open("rb") as stream:
         stream.seek(info.header_offset + 26)
         lengths = stream.read(4)
