@@ -23,7 +23,7 @@ class Terminal:
     def __init__(self, *arguments, columns=100, lines=30, stdout=None, cwd=None):
         self.screen = pyte.Screen(columns, lines)
         self._stream = pyte.ByteStream(self.screen)
-        self._pressed = ("", 0.0)
+        self._pressed, self._fresh = {}, None
         self._master, slave = pty.openpty()
         self.resize(columns, lines)
         self.process = subprocess.Popen(
@@ -46,10 +46,10 @@ class Terminal:
 
     def type(self, keys):
         """Press keys; the same one again late enough not to be one that is held."""
-        before, self._pressed = self._pressed, (keys, time.monotonic())
-        if before[0] == keys:
-            time.sleep(max(0.0, before[1] + _HELD - self._pressed[1]))
-            self._pressed = keys, time.monotonic()
+        since = time.monotonic() - self._pressed.get(keys, 0.0)
+        time.sleep(max(0.0, _HELD - since))
+        self._fresh = keys
+        self._pressed[keys] = time.monotonic()
         self.press(keys)
 
     def press(self, keys):
@@ -72,6 +72,9 @@ class Terminal:
             if condition(self.text) or self.process.poll() is not None:
                 break
         assert condition(self.text), self.text
+        # The program may have seen the key later than it was pressed, not after this.
+        if self._fresh is not None:
+            self._pressed[self._fresh], self._fresh = time.monotonic(), None
         return self.text
 
     def kill(self):

@@ -7,9 +7,9 @@ import sys
 import numpy as np
 import polars as pl
 import pytest
+from annotated import answers_of, log_of, write_outputs
 
 from skdiffuse.comparison import read_remarks
-from skdiffuse.datasets import load_digit_captions
 
 if sys.platform == "win32":
     pytest.skip("needs a pseudo-terminal", allow_module_level=True)
@@ -45,25 +45,7 @@ def annotate():
 
 @pytest.fixture
 def file(tmp_path):
-    captions = load_digit_captions()
-    path = tmp_path / "outputs.jsonl"
-    pl.DataFrame(
-        {
-            "input": [f"image {i}" for i in range(100)],
-            "output_a": list(captions.text_a[:100]),
-            "output_b": list(captions.text_b[:100]),
-        }
-    ).write_ndjson(path)
-    return path
-
-
-def log_of(file):
-    return file.with_suffix(".annotations.jsonl")
-
-
-def answers_of(file):
-    lines = log_of(file).read_text().splitlines()[1:]
-    return [json.loads(line) for line in lines]
+    return write_outputs(tmp_path, 100)
 
 
 def test_answer_skip_undo_quit_and_resume(annotate, file):

@@ -11,11 +11,10 @@ import time
 
 import polars as pl
 import pytest
+from annotated import answers_of, write_outputs
 from selenium import webdriver
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
-
-from skdiffuse.datasets import load_digit_captions
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 CHROMEDRIVER = shutil.which("chromedriver")
@@ -179,21 +178,7 @@ def serve():
 
 @pytest.fixture
 def file(tmp_path):
-    captions = load_digit_captions()
-    path = tmp_path / "outputs.jsonl"
-    pl.DataFrame(
-        {
-            "input": [f"image {i}" for i in range(60)],
-            "output_a": list(captions.text_a[:60]),
-            "output_b": list(captions.text_b[:60]),
-        }
-    ).write_ndjson(path)
-    return path
-
-
-def answers_of(file):
-    lines = file.with_suffix(".annotations.jsonl").read_text().splitlines()[1:]
-    return [json.loads(line) for line in lines]
+    return write_outputs(tmp_path, 60)
 
 
 def test_keys_clicks_undo_skip_quit_and_resume(serve, open_page, file):

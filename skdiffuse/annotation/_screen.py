@@ -179,17 +179,18 @@ class Screen:
         self._offset = min(max(0, self._offset), hidden)
         shown = lines[self._offset : self._offset + self._window]
         shown += [[] for _ in range(self._window - len(shown))]
-        bar = self._lines(_position(self._offset, self._window, hidden), width)
+        bar = self._lines(_position(self._offset, hidden), width)
         page = [*top, *shown, *bar, *foot]
         self._console.print(_Page(page[-height:]), end="")
 
     def _laid_out(self, width: int, most: int) -> _Layout:
         """Return what stays and what scrolls; a long pair is laid out once a size."""
         if self._layout is None or self._layout[0] != (width, most):
-            question = self._question
-            layout: _Layout = [], self._lines(self._end(), width)
-            if question is not None:
-                layout = self._pair(question, width, most)
+            layout: _Layout
+            if self._question is None:
+                layout = [], self._lines(self._end(), width)
+            else:
+                layout = self._pair(self._question, width, most)
             self._layout = (width, most), layout
         return self._layout[1]
 
@@ -221,11 +222,11 @@ class Screen:
         return Group(*rows)
 
     def _progress(self) -> str:
-        text = in_words(self._session.status())
+        parts = self._session.status()["words"]
         if self._show_leader:
             lead = self._session.lead()
-            text += f"   A {lead['A']}, B {lead['B']}, ties {lead['tie']}"
-        return text
+            parts = [*parts, f"A {lead['A']}, B {lead['B']}, ties {lead['tie']}"]
+        return "   ".join(parts)
 
     def _end(self) -> RenderableType:
         summary = self._session.summary()
@@ -237,25 +238,6 @@ class Screen:
             *(Text(f"Note: {note}", style=_HINT) for note in summary["notes"]),
             Text("Every answer is on disk."),
         )
-
-
-def in_words(status: dict) -> str:
-    """Say in a line how far a comparison is."""
-    parts = [f"{status['judged']} judged"]
-    if status["skipped"]:
-        parts.append(f"{status['skipped']} skipped")
-    if status["early"] and not status["ended"]:
-        parts.append(f"{status['early']} not counted yet")
-    if status["risk"] is not None and status["judged"]:
-        part = f"risk {status['risk']:.2g}"
-        if status["threshold"] is not None:
-            part += f" (stops below {status['threshold']:g})"
-        parts.append(part)
-    if not status["ended"]:
-        most = status["at_most"] - status["judged"]
-        likely = status["left"]
-        parts.append(f"about {likely} more" if likely else f"at most {most} more")
-    return "   ".join(parts)
 
 
 class _Page:
@@ -333,7 +315,7 @@ def _output(text: str) -> Text:
     return Text(text) if text.strip() else Text("(empty)", style="dim")
 
 
-def _position(offset: int, window: int, hidden: int) -> Text:
+def _position(offset: int, hidden: int) -> Text:
     if not hidden:
         return Text("")
     share = offset / hidden

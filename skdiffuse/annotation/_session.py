@@ -230,7 +230,7 @@ class Session:
         comparison, rule = self.comparison, self.comparison.stopping_rule_
         told = comparison.n_annotations_
         n_answers = sum(value is not None for value in comparison.answers_.values())
-        return {
+        status = {
             "judged": told,
             "at_most": told + len(self._waiting()),
             "left": comparison.annotations_left() if told >= _FEW else None,
@@ -240,6 +240,7 @@ class Session:
             "early": n_answers - told,
             "ended": self.has_ended,
         }
+        return status | {"words": _in_words(status)}
 
     def summary(self) -> dict[str, Any]:
         """Return what is to be said at the end."""
@@ -305,6 +306,25 @@ class Session:
     def _save(self) -> None:
         self._summary = self._status = None
         self.comparison.save(self.path, remarks=self._remarks)
+
+
+def _in_words(status: dict[str, Any]) -> list[str]:
+    """Say how far a comparison is."""
+    parts = [f"{status['judged']} judged"]
+    if status["skipped"]:
+        parts.append(f"{status['skipped']} skipped")
+    if status["early"] and not status["ended"]:
+        parts.append(f"{status['early']} not counted yet")
+    if status["risk"] is not None and status["judged"]:
+        part = f"risk {status['risk']:.2g}"
+        if status["threshold"] is not None:
+            part += f" (stops below {status['threshold']:g})"
+        parts.append(part)
+    if not status["ended"]:
+        most = status["at_most"] - status["judged"]
+        likely = status["left"]
+        parts.append(f"about {likely} more" if likely else f"at most {most} more")
+    return parts
 
 
 def _verdict(session: Session) -> dict[str, Any]:

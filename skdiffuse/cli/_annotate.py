@@ -226,10 +226,8 @@ def _session(
             "them back, or give another --log to begin anew."
         )
     # It stays when more annotations are asked for later.
-    options.setdefault(
-        "n_select",
-        min(_selectors.limits(None, options["max_annotations"])[1], len(pairs)),
-    )
+    most = _effect(options)["max_annotations"]
+    options.setdefault("n_select", min(most, len(pairs)))
     comparison = _comparison(pairs, path, options)
     return Session(
         comparison,
@@ -246,12 +244,10 @@ def _session(
 def _comparison(
     pairs: _pairs.Pairs, path: Path, options: dict[str, Any]
 ) -> PreferenceComparison:
-    name = _selectors.order_of(options["selector"], options["rule"])
+    effect = _effect(options)
+    name = effect["selector"]
     _selectors.check_judge(options["judge"], name)
     rule = _selectors.make_rule(options["rule"], options["risk"], options["ties"], name)
-    least, most = _selectors.limits(
-        options["min_annotations"], options["max_annotations"]
-    )
     chooser = _selectors.make(
         name,
         options["n_select"],
@@ -262,8 +258,8 @@ def _comparison(
     comparison = PreferenceComparison(
         chooser,
         rule,
-        min_annotations=least,
-        max_annotations=most,
+        min_annotations=effect["min_annotations"],
+        max_annotations=effect["max_annotations"],
     )
     predicted = None
     if options["judge"] is not None:

@@ -140,7 +140,7 @@ def _holds_bytes(dtype: Any) -> bool:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path, option: str = "--out") -> Iterator[None]:
     """Say in words which file the system does not let us write."""
     try:
         yield
@@ -149,7 +149,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         raise ValueError(
             f"{path} cannot be written ({error.strerror or error}); mend that, or give "
-            "another --out."
+            f"another {option}."
         ) from error
 
 

@@ -59,15 +59,11 @@ def check(path: Path | None, *others: Path | None) -> None:
         raise ValueError(f"--report {path} is no page; give a name that ends in .html.")
     _files.check_absent(path, "--report")
     # A name that is too long is refused by the system alone.
-    with _named(path):
+    with _files.writing(path, "--report"):
         path.touch(exist_ok=False)
         path.unlink()
     try:
-        import matplotlib
-        import matplotlib.pyplot
-
-        # Whatever draws windows is of no use here.
-        matplotlib.use("agg")
+        import matplotlib.pyplot  # noqa: F401
     except ImportError as error:
         raise ValueError(
             "--report draws pictures; install what it needs with: pip install "
@@ -85,6 +81,7 @@ def drawn(path: Path) -> Iterator[None]:
             matplotlib.rc_context(matplotlib.rcParamsDefault),
             warnings.catch_warnings(),
         ):
+            # Whatever draws windows is of no use here.
             matplotlib.use("agg")
             # Letters that its font lacks are boxes in the picture, and in the table.
             warnings.simplefilter("ignore")
@@ -93,16 +90,6 @@ def drawn(path: Path) -> Iterator[None]:
         raise ValueError(
             f"the report {path} could not be made ({error}); what is shown above "
             "stands."
-        ) from error
-
-
-@contextmanager
-def _named(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ValueError(
-            f"--report {path} cannot be written ({error.strerror}); give another."
         ) from error
 
 
@@ -154,14 +141,18 @@ def write_estimates(path: Path, result: dict[str, Any]) -> None:
     low, high = (
         np.where(alone, np.nan, [row[end] for row in rows]) for end in ("low", "high")
     )
-    drawn = MeanComparisonDisplay(
-        names=[_clipped(visible(_name(row)), 40) for row in rows],
-        means=np.array([row["mean"] for row in rows]),
-        lows=low,
-        highs=high,
-        n_baselines=1 + sum(alone),
-        confidence_level=result["confidence_level"],
-    ).plot()
+    figure = (
+        MeanComparisonDisplay(
+            names=[_clipped(visible(_name(row)), 40) for row in rows],
+            means=np.array([row["mean"] for row in rows]),
+            lows=low,
+            highs=high,
+            n_baselines=1 + sum(alone),
+            confidence_level=result["confidence_level"],
+        )
+        .plot()
+        .figure_
+    )
     table = [
         [_name(row), *(f"{row[name]:.4g}" for name in ("mean", "low", "high"))]
         for row in rows
@@ -174,7 +165,7 @@ def write_estimates(path: Path, result: dict[str, Any]) -> None:
     }
     parts = [
         _list(details),
-        _figure(drawn.figure_, "Estimates; the judge alone is corrected by no label"),
+        _figure(figure, "Estimates; the judge alone is corrected by no label"),
         _table(["estimate from", "mean", "low", "high"], table),
         _notes(result["notes"]),
     ]

@@ -102,20 +102,11 @@ function show(state) {
 }
 
 function status({ status, lead }) {
-  const parts = [`${status.judged} judged`];
-  if (status.skipped) parts.push(`${status.skipped} skipped`);
-  if (status.early && !ended) parts.push(`${status.early} not counted yet`);
-  if (status.risk !== null && status.judged) {
-    const below = status.threshold === null ? "" : ` (stops below ${status.threshold})`;
-    parts.push(`risk ${Number(status.risk.toPrecision(2))}${below}`);
-  }
-  const likely = Boolean(status.left);
-  if (!ended) {
-    parts.push(likely ? `about ${status.left} more` : `at most ${status.at_most - status.judged} more`);
-  }
+  const parts = [...status.words];
   if (lead && !ended) parts.push(`A ${lead.A}, B ${lead.B}, ties ${lead.tie}`);
   $("status").textContent = parts.join(" · ");
-  $("bar").max = ended ? Math.max(1, status.judged) : likely ? status.judged + status.left : status.at_most;
+  // Without a guess, and when nothing is left, it is of as many as there can be.
+  $("bar").max = status.left ? status.judged + status.left : Math.max(1, status.at_most);
   $("bar").value = status.judged;
 }
 
