@@ -13,4 +13,5 @@ NAMES = (
     "promise",
     "guarantee_labels",
     "winning_distance",
+    "speed",
 )

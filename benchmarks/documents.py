@@ -3,12 +3,14 @@
 import re
 from pathlib import Path
 
-EVIDENCE = Path(__file__).parents[1] / "docs" / "evidence.md"
+DOCS = Path(__file__).parents[1] / "docs"
+EVIDENCE = "evidence.md"
 
 
-def fill(tables):
-    """Replace the tables of those names in `docs/evidence.md`, and print them."""
-    EVIDENCE.write_text(filled(EVIDENCE.read_text(), tables))
+def fill(tables, page=EVIDENCE):
+    """Replace the tables of those names in a page of `docs`, and print them."""
+    path = DOCS / page
+    path.write_text(filled(path.read_text(), tables))
     for table in tables.values():
         print(markdown(table))
 

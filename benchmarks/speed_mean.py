@@ -1,0 +1,3 @@
+"""Parts of the benchmark of speed: means of a large pool."""
+
+PARTS = []
