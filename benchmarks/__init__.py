@@ -14,4 +14,5 @@ NAMES = (
     "guarantee_labels",
     "winning_distance",
     "speed",
+    "micro_clusters",
 )

@@ -74,12 +74,12 @@ def test_k_annotations_cover_k_clusters_without_a_skipped_row(clustering, seed):
     place = int(rng.integers(1, 15))
     skipped = whole[place]
     order = selector.annotation_order(exclude=[skipped])
-    labels = selector._clusters(place + 1)
+    labels = clone(selector).set_params(n_select=place + 1).fit(X).labels_
     cluster = np.flatnonzero(labels == labels[skipped])
     others = np.setdiff1d(cluster, skipped)
     assert (order[place] in others) or len(others) == 0
     for k in range(1, 15):
-        clusters = selector._clusters(k)
+        clusters = clone(selector).set_params(n_select=k).fit(X).labels_
         judgeable = np.delete(clusters, skipped)
         covered = clusters[order[:k]]
         if len(set(judgeable)) == k:

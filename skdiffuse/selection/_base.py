@@ -317,9 +317,11 @@ class BaseSelector(
 
 def scaled(X: np.ndarray) -> np.ndarray:
     """Scale by a power of two, exactly, so that no square over- or underflows."""
-    _, exponent = np.frexp(np.abs(X).max())
+    _, exponent = np.frexp(max(X.max(), -X.min()))
+    result = np.ldexp(X, -exponent, dtype=np.float64, order="C")
     # Adding zero turns -0.0 into 0.0, so that identical rows have identical bytes.
-    return np.ldexp(X.astype(np.float64), -exponent) + 0.0
+    result += 0.0
+    return result
 
 
 def _check_count(count: int, name: str) -> None:

@@ -1,6 +1,7 @@
 """DiffUseSelector: cluster the difference vectors, judge one row a cluster."""
 
 import warnings
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -8,13 +9,13 @@ from sklearn.base import ClusterMixin, clone
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from skdiffuse.selection._base import BaseSelector, scaled
-from skdiffuse.selection._merge_tree import cosine_tree, partition_tree, ward_tree
 from skdiffuse.selection._representatives import COSTS, Differences, pick
+from skdiffuse.selection._trees import TreeBuilder
 
-_TREES = {"ward": ward_tree, "cosine": cosine_tree}
+_TREES = {"ward": TreeBuilder.ward, "cosine": TreeBuilder.cosine}
 
 
 class DiffUseSelector(ClusterMixin, BaseSelector):
@@ -43,9 +44,14 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         Euclidean or by cosine distance, the one with the largest norm, or a
         uniformly random one. Among equals the longer vector is taken, then the
         first. The paper describes all four; see Notes for the default.
+    max_exact : int, default=10000
+        The largest number of distinct rows that ``"ward"`` and ``"cosine"`` cluster
+        one by one, at least 2: n of them take ``8 n^2`` bytes, 0.8 GB by default.
+        More are clustered from micro-clusters on, with a warning; see Notes.
     random_state : int, RandomState instance or None, default=None
-        Seed of k-means (or of the clusterer, where its own is None) and of the
-        random representatives. Pass an int for the same selection in every call.
+        Seed of k-means (or of the clusterer, where its own is None), of the random
+        representatives and of the micro-clusters. Pass an int for the same selection
+        in every call.
 
     Attributes
     ----------
@@ -75,6 +81,14 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
     ------
     ValueError
         If `X` has NaN or infinity, or if `clustering` has no parameter `n_clusters`.
+    MemoryError
+        Before anything is clustered, if the distances of up to `max_exact` rows take
+        more memory than is free.
+
+    Warns
+    -----
+    ApproximateClusteringWarning
+        If there are more than `max_exact` distinct rows.
 
     See Also
     --------
@@ -100,6 +114,12 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
     ``docs/evidence.md``, "Does choosing examples save judgements?". The paper starts
     from ``representative="centroid"``; ``"max_norm"`` needs fewest judgements where
     people judge, and misleads where long differences mean something else.
+
+    Beyond `max_exact` distinct rows `sklearn.cluster.BisectingKMeans` makes 2,000
+    micro-clusters (or `max_exact`, if that is less); from these the clustering goes on
+    as it would from clusters of its own, each counting for its rows, and within each it
+    is exact. Time and memory then grow with the rows, not with their square; what it
+    costs in success is measured in ``docs/speed.md``.
 
     Identical rows are never separated while there are distinct rows to separate, so
     examples whose two outputs have equal embeddings (zero vectors) cost at most one
@@ -131,6 +151,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
             HasMethods(["fit_predict", "get_params"]),
         ],
         "representative": [StrOptions(set(COSTS))],
+        "max_exact": [Interval(Integral, 2, None, closed="left")],
         "random_state": ["random_state"],
     }
 
@@ -140,11 +161,13 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         *,
         clustering: Any = "ward",
         representative: str = "cosine",
+        max_exact: int = 10_000,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.n_select = n_select
         self.clustering = clustering
         self.representative = representative
+        self.max_exact = max_exact
         self.random_state = random_state
 
     def _fit_selection(self, X: np.ndarray, k: int) -> np.ndarray:
@@ -159,30 +182,42 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         # `select`, whatever happens to X.
         self._X = vectors if named else _without_overflow(X.copy())
         build = _TREES.get(self.clustering) if named else None
-        self._tree: Any = build(vectors) if build else None
+        self._picked: dict[tuple[str, int], int] = {}
+        self._tree: Any = build(self._builder(), vectors) if build else None
         self._cut_tree = build is not None
-        labels = self._clusters(k)
-        chosen = self._representatives(labels)
+        labels, chosen = self._clusters(k)
         order = np.argsort(chosen)
         self.labels_ = np.argsort(order)[labels]
         if self.representative == "random":
             self.inclusion_probabilities_ = 1 / np.bincount(self.labels_)[self.labels_]
         return chosen[order]
 
+    def _builder(self) -> TreeBuilder:
+        return TreeBuilder(self.max_exact, self._seed)
+
     def _select(self, k: int) -> np.ndarray:
-        return np.sort(self._representatives(self._clusters(k)))
+        if self._cut_tree:
+            return np.sort(self._of_nodes(self._cut(k)))
+        return np.sort(self._clusters(k)[1])
 
     def _annotation_order(self, n: int) -> np.ndarray:
         return self._annotation_order_without(n, np.zeros(self._n_samples, dtype=bool))
 
     def _annotation_order_without(self, n: int, excluded: np.ndarray) -> np.ndarray:
-        if self._tree is None:
-            self._tree = partition_tree(self._differences.vectors, self.labels_)
+        self._grow_tree()
         tree = self._tree
-        cost = COSTS[self.representative]
+        touched = tree.above(np.flatnonzero(excluded))
+
+        def row_of(node: int) -> int | None:
+            if node not in touched:
+                return self._of_node(node)
+            rows = tree.rows(node)
+            allowed = ~excluded[rows]
+            return self._pick(rows, allowed) if allowed.any() else None
+
         top = 2 * tree.n_leaves - 2
-        judged = {top: pick(cost, self._differences, tree.rows(top), excluded)}
-        order = [judged[top]]
+        judged = {top: row_of(top)}
+        order: list[int] = [row for row in judged.values() if row is not None]
         for node, left, right in tree.splits().tolist():
             if len(order) == n:
                 break
@@ -192,10 +227,10 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
                 continue
             stays, other = (left, right) if tree.contains(left, kept) else (right, left)
             judged[stays] = kept
-            rows = tree.rows(other)
-            if not excluded[rows].all():
-                judged[other] = pick(cost, self._differences, rows, excluded)
-                order.append(judged[other])
+            row = row_of(other)
+            if row is not None:
+                judged[other] = row
+                order.append(row)
         rest = np.setdiff1d(np.flatnonzero(~excluded), order)
         zeros_last = np.argsort(self._differences.norms[rest] == 0, kind="stable")
         return np.concatenate([order, rest[zeros_last]])[:n].astype(np.intp)
@@ -203,15 +238,42 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
     def _strata(self, k: int) -> np.ndarray | None:
         if self.representative != "random":
             return None
-        if self._tree is None:
-            self._tree = partition_tree(self._differences.vectors, self.labels_)
+        self._grow_tree()
         # Beyond the distinct rows their duplicates follow in no random order.
-        return self._tree.labels(k) if k <= self._tree.n_distinct else None
+        if k > self._tree.n_distinct:
+            return None
+        return self._tree.labels(self._tree.cut(k))
 
-    def _clusters(self, k: int) -> np.ndarray:
-        """Label the rows 0, 1, ... by at most `k` clusters."""
+    def _grow_tree(self) -> None:
+        if self._tree is None:
+            vectors = self._differences.vectors
+            self._tree = self._builder().partition(vectors, self.labels_)
+
+    def _cut(self, k: int) -> np.ndarray:
+        return self._tree.cut(min(k, self._tree.n_distinct))
+
+    def _of_nodes(self, nodes: np.ndarray) -> np.ndarray:
+        return np.array([self._of_node(node) for node in nodes.tolist()])
+
+    def _of_node(self, node: int) -> int:
+        # Cuts share most of their nodes.
+        key = self.representative, node
+        if key not in self._picked:
+            self._picked[key] = self._pick(self._tree.rows(node))
+        return self._picked[key]
+
+    def _pick(self, rows: np.ndarray, allowed: np.ndarray | None = None) -> int:
+        return pick(COSTS[self.representative], self._differences, rows, allowed)
+
+    def _clusters(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Label the rows 0, 1, ... by at most `k` clusters, and pick a row of each."""
         if self._cut_tree:
-            return self._tree.labels(min(k, self._tree.n_distinct))
+            nodes = self._cut(k)
+            return self._tree.labels(nodes), self._of_nodes(nodes)
+        labels = self._labels(k)
+        return labels, self._representatives(labels)
+
+    def _labels(self, k: int) -> np.ndarray:
         k = min(k, len(np.unique(self._X, axis=0)))
         if isinstance(self.clustering, str):
             clusterer: Any = KMeans(n_clusters=k, random_state=self._seed)
@@ -241,12 +303,10 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
 
     def _representatives(self, labels: np.ndarray) -> np.ndarray:
         """Pick one row for each label."""
-        cost = COSTS[self.representative]
-        none = np.zeros(self._n_samples, dtype=bool)
         members = np.split(
             np.argsort(labels, kind="stable"), np.cumsum(np.bincount(labels))[:-1]
         )
-        return np.array([pick(cost, self._differences, rows, none) for rows in members])
+        return np.array([self._pick(rows) for rows in members])
 
 
 def _without_overflow(X: np.ndarray) -> np.ndarray:

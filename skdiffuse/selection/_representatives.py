@@ -1,9 +1,12 @@
 """The rules of the paper that pick the row of a cluster to be judged."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
+from sklearn.utils import gen_batches
+
+_BATCH = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -31,16 +34,21 @@ Cost = Callable[[Differences, np.ndarray], tuple[np.ndarray, float]]
 
 
 def pick(
-    cost: Cost, differences: Differences, rows: np.ndarray, excluded: np.ndarray
+    cost: Cost,
+    differences: Differences,
+    rows: np.ndarray,
+    allowed: np.ndarray | None = None,
 ) -> int:
-    """Pick the row of a cluster of least cost that is not excluded.
+    """Pick the row of a cluster of least cost, among those allowed.
 
     Two rows are always equally far from their mean: among equals the longer vector,
     which tells more, is picked, then the first.
     """
+    if len(rows) == 1:
+        return int(rows[0])
     costs, rounding = cost(differences, rows)
-    allowed = ~excluded[rows]
-    rows, costs = rows[allowed], costs[allowed]
+    if allowed is not None:
+        rows, costs = rows[allowed], costs[allowed]
     rows = rows[costs <= costs.min() + rounding]
     return int(rows[np.argmax(differences.norms[rows])])
 
@@ -49,8 +57,12 @@ def from_centroid(
     differences: Differences, rows: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Return the Euclidean distances to the mean of the cluster."""
-    vectors = differences.vectors[rows]
-    distance = np.linalg.norm(vectors - vectors.mean(axis=0), axis=1)
+    centroid = _mean(differences, rows)
+    distance = np.empty(len(rows))
+    for batch in _batches(rows):
+        distance[batch] = np.linalg.norm(
+            differences.vectors[rows[batch]] - centroid, axis=1
+        )
     rounding = 1e-9 * distance.min() + 1e-14 * differences.norms[rows].max()
     return distance, rounding
 
@@ -59,17 +71,28 @@ def from_direction(
     differences: Differences, rows: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """Return the cosine distances to the mean of the cluster."""
-    vectors = differences.vectors[rows]
-    centroid = vectors.mean(axis=0)
+    centroid = _mean(differences, rows)
+    norms = differences.norms[rows]
     length = np.linalg.norm(centroid)
     # Rows that cancel out have no direction in common: all are equally near.
-    if length <= 1e-14 * len(rows) * differences.norms[rows].max():
+    if length <= 1e-14 * len(rows) * norms.max():
         return np.zeros(len(rows)), 0.0
-    lengths = differences.norms[rows] * length
-    cosine = np.divide(
-        vectors @ centroid, lengths, out=np.zeros(len(rows)), where=lengths > 0
-    )
+    products = np.empty(len(rows))
+    for batch in _batches(rows):
+        products[batch] = differences.vectors[rows[batch]] @ centroid
+    lengths = norms * length
+    cosine = np.divide(products, lengths, out=np.zeros(len(rows)), where=lengths > 0)
     return 1 - cosine, 1e-12
+
+
+def _mean(differences: Differences, rows: np.ndarray) -> np.ndarray:
+    parts = [differences.vectors[rows[b]].sum(axis=0) for b in _batches(rows)]
+    return sum(parts) / len(rows)
+
+
+def _batches(rows: np.ndarray) -> Iterator[slice]:
+    """Cut the rows of a large cluster, whose vectors would be copied at once."""
+    return gen_batches(len(rows), _BATCH)
 
 
 def from_longest(
