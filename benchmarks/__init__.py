@@ -15,4 +15,5 @@ NAMES = (
     "winning_distance",
     "speed",
     "micro_clusters",
+    "protocol",
 )

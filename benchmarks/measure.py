@@ -1,7 +1,9 @@
 """Time and memory of calls that do the same, in turn in one fresh process."""
 
 import ctypes
+import os
 import statistics
+import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -97,3 +99,53 @@ def _kilobytes(entry):
         if line.startswith(entry + ":"):
             return int(line.split()[1])
     raise OSError(f"/proc/self/status has no {entry}")
+
+
+class PeakOfProcesses:
+    """The most memory that this process and those it started held at once.
+
+    Attributes
+    ----------
+    megabytes : float
+        Of what is not shared between them, looked at ten times a second.
+    """
+
+    def __enter__(self):
+        """Start to look."""
+        self.megabytes = 0.0
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        """Stop."""
+        self._done.set()
+        self._thread.join()
+
+    def _look(self):
+        while not self._done.wait(0.1):
+            pages = sum(map(_own_pages, _family(os.getpid())))
+            self.megabytes = max(
+                self.megabytes, pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+            )
+
+
+def _own_pages(process):
+    try:
+        _, resident, shared, *_ = Path(f"/proc/{process}/statm").read_text().split()
+    except OSError:
+        return 0
+    return int(resident) - int(shared)
+
+
+def _family(process):
+    """Return a process and all that came of it."""
+    found = [process]
+    for member in found:
+        for path in Path(f"/proc/{member}/task").glob("*/children"):
+            try:
+                found += map(int, path.read_text().split())
+            except OSError:
+                continue
+    return found

@@ -182,7 +182,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         # `select`, whatever happens to X.
         self._X = vectors if named else _without_overflow(X.copy())
         build = _TREES.get(self.clustering) if named else None
-        self._picked: dict[tuple[str, int], int] = {}
+        self._picked_by_rule: dict[str, np.ndarray] = {}
         self._tree: Any = build(self._builder(), vectors) if build else None
         self._cut_tree = build is not None
         labels, chosen = self._clusters(k)
@@ -210,7 +210,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
 
         def row_of(node: int) -> int | None:
             if node not in touched:
-                return self._of_node(node)
+                return int(self._of_nodes(np.array([node]))[0])
             rows = tree.rows(node)
             allowed = ~excluded[rows]
             return self._pick(rows, allowed) if allowed.any() else None
@@ -253,14 +253,19 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         return self._tree.cut(min(k, self._tree.n_distinct))
 
     def _of_nodes(self, nodes: np.ndarray) -> np.ndarray:
-        return np.array([self._of_node(node) for node in nodes.tolist()])
+        """Return the representatives of nodes; cuts share most of theirs."""
+        picked = self._picked
+        for node in nodes[picked[nodes] < 0].tolist():
+            picked[node] = self._pick(self._tree.rows(node))
+        return picked[nodes]
 
-    def _of_node(self, node: int) -> int:
-        # Cuts share most of their nodes.
-        key = self.representative, node
-        if key not in self._picked:
-            self._picked[key] = self._pick(self._tree.rows(node))
-        return self._picked[key]
+    @property
+    def _picked(self) -> np.ndarray:
+        """The representatives of the nodes that were asked for before, else -1."""
+        if self.representative not in self._picked_by_rule:
+            none = np.full(2 * self._tree.n_leaves - 1, -1, dtype=np.intp)
+            self._picked_by_rule[self.representative] = none
+        return self._picked_by_rule[self.representative]
 
     def _pick(self, rows: np.ndarray, allowed: np.ndarray | None = None) -> int:
         return pick(COSTS[self.representative], self._differences, rows, allowed)

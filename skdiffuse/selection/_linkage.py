@@ -238,6 +238,5 @@ def _rows_of(condensed: np.ndarray, n: int):  # type: ignore[no-untyped-def]
 
 def _identical_rows(distinct: np.ndarray) -> list[np.ndarray]:
     """Return the groups of two or more identical rows, each ascending."""
-    order = np.argsort(distinct, kind="stable")
-    ends = np.flatnonzero(np.diff(distinct[order])) + 1
-    return [rows for rows in np.split(order, ends) if len(rows) > 1]
+    repeated = np.flatnonzero(np.bincount(distinct) > 1)
+    return [np.flatnonzero(distinct == number) for number in repeated]
