@@ -204,15 +204,26 @@ def test_micro_clusters_of_degenerate_pools(X, clustering):
     np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
 
 
+def test_large_clusters_of_k_means_are_split_by_micro_clusters():
+    X = np.random.default_rng(9).normal(size=(500, 4))
+    selector = DiffUseSelector(4, clustering="kmeans", max_exact=30, random_state=0)
+    selector.fit(X)
+    with pytest.warns(ApproximateClusteringWarning) as found:
+        order = selector.annotation_order()
+    assert len(found) == 1
+    np.testing.assert_array_equal(np.sort(order), np.arange(500))
+    assert set(selector.labels_[order[:4]]) == {0, 1, 2, 3}
+
+
 def test_the_warning_names_the_switch_and_what_it_takes():
     X = np.random.default_rng(6).normal(size=(120, 3))
     with pytest.warns(ApproximateClusteringWarning) as found:
         DiffUseSelector(max_exact=100, random_state=0).fit(X)
     assert len(found) == 1
     assert str(found[0].message) == (
-        "120 distinct rows are more than max_exact=100: they are clustered from 100 "
-        "micro-clusters on. With max_exact=120 each row counts, which takes 0.000115 "
-        "GB of memory."
+        "120 distinct rows are more than max_exact=100: they are clustered from "
+        "micro-clusters on. With max_exact=120 they are clustered one by one, which "
+        "takes 0.000115 GB of memory."
     )
     DiffUseSelector(max_exact=120).fit(X)
 

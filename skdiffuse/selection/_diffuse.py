@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from skdiffuse.selection._base import BaseSelector, scaled
 from skdiffuse.selection._representatives import COSTS, Differences, pick
-from skdiffuse.selection._trees import TreeBuilder
+from skdiffuse.selection._trees import TreeBuilder, distinct
 
 _TREES = {"ward": TreeBuilder.ward, "cosine": TreeBuilder.cosine}
 
@@ -185,6 +185,8 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         self._picked_by_rule: dict[str, np.ndarray] = {}
         self._tree: Any = build(self._builder(), vectors) if build else None
         self._cut_tree = build is not None
+        if not self._cut_tree:
+            self._n_distinct = 1 + int(distinct(vectors).max())
         labels, chosen = self._clusters(k)
         order = np.argsort(chosen)
         self.labels_ = np.argsort(order)[labels]
@@ -279,7 +281,7 @@ class DiffUseSelector(ClusterMixin, BaseSelector):
         return labels, self._representatives(labels)
 
     def _labels(self, k: int) -> np.ndarray:
-        k = min(k, len(np.unique(self._X, axis=0)))
+        k = min(k, self._n_distinct)
         if isinstance(self.clustering, str):
             clusterer: Any = KMeans(n_clusters=k, random_state=self._seed)
         else:

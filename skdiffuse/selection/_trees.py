@@ -20,6 +20,8 @@ from skdiffuse.selection._linkage import (
 from skdiffuse.selection._merge_tree import MergeTree
 
 _MICRO_CLUSTERS = 2000
+# Where too many rows are left in one of those, or in a cluster of k-means.
+_ROWS_OF_NESTED = 50
 _MICRO_ITERATIONS = 20
 
 
@@ -58,7 +60,7 @@ class TreeBuilder:
 
     def ward(self, X: np.ndarray) -> MergeTree:
         """Merge rows by Ward's rule on Euclidean distances."""
-        return self._built(lambda: self._merges(X, _distinct(X), WARD))
+        return self._built(lambda: self._merges(X, distinct(X), WARD, _MICRO_CLUSTERS))
 
     def cosine(self, X: np.ndarray) -> MergeTree:
         """Merge rows by average cosine distance; zero rows join the rest last.
@@ -75,7 +77,9 @@ class TreeBuilder:
             unit = X[rest]
             unit /= norms[rest, np.newaxis]
             # Parallel rows have equal unit vectors, and still are distinct.
-            of_rest = self._merges(unit, _distinct(X[rest]), AVERAGE_COSINE)
+            of_rest = self._merges(
+                unit, distinct(X[rest]), AVERAGE_COSINE, _MICRO_CLUSTERS
+            )
             if len(zero) == 0:
                 return of_rest
             top = Merges(np.array([[0, 1]]), np.array([np.inf]))
@@ -89,7 +93,7 @@ class TreeBuilder:
         Below the partition the rows of each cluster merge by Ward's rule; above it the
         clusters do.
         """
-        return self._built(lambda: self._merges_around(X, _distinct(X), labels, WARD))
+        return self._built(lambda: self._merges_around(X, distinct(X), labels, WARD))
 
     def _built(self, merges) -> MergeTree:  # type: ignore[no-untyped-def]
         # The last digits of matrix products depend on the number of threads.
@@ -100,49 +104,57 @@ class TreeBuilder:
                 ApproximateClusteringWarning(
                     f"{self._too_many} distinct rows are more than "
                     f"max_exact={self.max_exact}: they are clustered from "
-                    f"{min(_MICRO_CLUSTERS, self.max_exact)} micro-clusters on. With "
-                    f"max_exact={self._too_many} each row counts, which takes "
+                    f"micro-clusters on. With max_exact={self._too_many} they are "
+                    "clustered one by one, which takes "
                     f"{_memory_of_rows(self._too_many) / 1e9:.3g} GB of memory."
                 ),
                 stacklevel=2,
             )
         return MergeTree(found.nodes, int(np.count_nonzero(found.heights == 0)))
 
-    def _merges(self, X: np.ndarray, distinct: np.ndarray, rule: Rule) -> Merges:
+    def _merges(
+        self, X: np.ndarray, numbers: np.ndarray, rule: Rule, n_micro: int
+    ) -> Merges:
         """Merge rows one by one, or from micro-clusters on if there are too many.
 
-        Rows are identical where their numbers in `distinct` are.
+        Rows are identical where their numbers are.
         """
         n_rows = len(X)
         if n_rows <= self.max_exact:
             self._check_memory(n_rows, _memory_of_rows(n_rows))
-            return Merges(*link_rows(X, distinct, rule))
-        _, first, labels = np.unique(distinct, return_index=True, return_inverse=True)
+            return Merges(*link_rows(X, numbers, rule))
+        _, first, labels = np.unique(numbers, return_index=True, return_inverse=True)
         n_distinct = len(first)
         if n_distinct == 1:
             return _chain(n_rows)
         if n_distinct > self.max_exact:
             self._too_many = max(self._too_many, n_distinct)
             rows = X if n_distinct == n_rows else X[first]
-            labels = self._micro_clusters(rows, np.bincount(labels))[labels]
-        return self._merges_around(X, distinct, labels, rule)
+            micro = self._micro_clusters(rows, np.bincount(labels), n_micro)
+            labels = micro[labels]
+        return self._merges_around(X, numbers, labels, rule)
 
     def _merges_around(
-        self, X: np.ndarray, distinct: np.ndarray, labels: np.ndarray, rule: Rule
+        self, X: np.ndarray, numbers: np.ndarray, labels: np.ndarray, rule: Rule
     ) -> Merges:
         """Merge the rows of each group, and then the groups."""
         order = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels)
         groups = np.split(order, np.cumsum(sizes)[:-1])
-        merges = [self._merges(X[rows], distinct[rows], rule) for rows in groups]
+        merges = [
+            self._merges(X[rows], numbers[rows], rule, len(rows) // _ROWS_OF_NESTED)
+            for rows in groups
+        ]
         centroids = np.stack([X[rows].mean(axis=0) for rows in groups])
         # The distances, and the square of them.
         self._check_memory(len(groups), 12 * len(groups) ** 2)
         return _joined(groups, merges, Merges(*link_groups(centroids, sizes, rule)))
 
-    def _micro_clusters(self, X: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    def _micro_clusters(
+        self, X: np.ndarray, counts: np.ndarray, n_clusters: int
+    ) -> np.ndarray:
         """Label distinct rows, which stand for `counts` rows each."""
-        n_clusters = min(_MICRO_CLUSTERS, self.max_exact)
+        n_clusters = min(max(n_clusters, 2), _MICRO_CLUSTERS, self.max_exact)
         # By the largest one: a cluster of one row cannot be chosen for the next cut.
         clusterer = BisectingKMeans(
             n_clusters,
@@ -173,7 +185,7 @@ def _memory_of_rows(n_rows: int) -> float:
     return 8.0 * n_rows * n_rows
 
 
-def _distinct(X: np.ndarray) -> np.ndarray:
+def distinct(X: np.ndarray) -> np.ndarray:
     """Give identical rows the same number, in the order of the first ones."""
     # The digests of a million long rows take less memory than the rows.
     numbers: dict[bytes, int] = {}
