@@ -120,13 +120,13 @@ class TreeBuilder:
         Rows are identical where their numbers are.
         """
         n_rows = len(X)
+        if (numbers == numbers[0]).all():
+            return _chain(n_rows)
         if n_rows <= self.max_exact:
             self._check_memory(n_rows, _memory_of_rows(n_rows))
             return Merges(*link_rows(X, numbers, rule))
         _, first, labels = np.unique(numbers, return_index=True, return_inverse=True)
         n_distinct = len(first)
-        if n_distinct == 1:
-            return _chain(n_rows)
         if n_distinct > self.max_exact:
             self._too_many = max(self._too_many, n_distinct)
             rows = X if n_distinct == n_rows else X[first]
