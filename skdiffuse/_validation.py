@@ -9,6 +9,8 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
+_BATCH = 1 << 16
+
 
 def rows_in_words(rows: Sequence[int]) -> str:
     """Name the first rows of a list: ``row 3``, ``rows 3, 7 and 12 more``."""
@@ -25,7 +27,14 @@ def count_of_share(share: float, n_samples: int) -> int:
     return max(1, int(share * n_samples + 1e-9))
 
 
-def check_finite_rows(values: np.ndarray, name: str, mend: str) -> None:
+def check_finite_rows(
+    values: np.ndarray,
+    name: str,
+    mend: str,
+    *,
+    rows: np.ndarray | None = None,
+    allow_nan: bool = False,
+) -> None:
     """Raise a ValueError that names the rows of `values` with NaN or infinity.
 
     Parameters
@@ -36,21 +45,30 @@ def check_finite_rows(values: np.ndarray, name: str, mend: str) -> None:
         The argument, as the user wrote it.
     mend : str
         What to do about it.
+    rows : ndarray of int of shape (n_samples,), default=None
+        The numbers of the rows, if not from 0 on.
+    allow_nan : bool, default=False
+        Whether NaN is no fault.
 
     Raises
     ------
     ValueError
         If any value is NaN or infinite.
     """
-    finite = np.isfinite(values)
-    if finite.all():
+
+    def bad(part: np.ndarray) -> np.ndarray:
+        return np.isinf(part) if allow_nan else ~np.isfinite(part)
+
+    starts = range(0, len(values), _BATCH)
+    # A large mask would be made for nothing where all is well.
+    if not any(bad(values[start : start + _BATCH]).any() for start in starts):
         return
-    if values.ndim > 1:
-        finite = finite.all(axis=1)
-    bad = np.flatnonzero(~finite)
-    what = "NaN" if np.isnan(values[bad[0]]).any() else "infinity"
+    faults = bad(values)
+    places = np.flatnonzero(faults if values.ndim == 1 else faults.any(axis=1))
+    what = "infinity" if allow_nan or not np.isnan(values[places[0]]).any() else "NaN"
+    numbers = places if rows is None else rows[places]
     raise ValueError(
-        f"{name} contains {what} in {rows_in_words(bad.tolist())}; {mend}."
+        f"{name} contains {what} in {rows_in_words(numbers.tolist())}; {mend}."
     )
 
 
@@ -97,14 +115,12 @@ def check_labels(y: Any) -> np.ndarray:
             "(for a pandas column: .map({'yes': 1, 'no': 0}))."
         ) from error
     y = column_or_1d(y, warn=True)
-    check_finite_rows(
-        np.where(np.isnan(y), 0.0, y), "y", "leave NaN where a row has no label"
-    )
+    check_finite_rows(y, "y", "leave NaN where a row has no label", allow_nan=True)
     return y
 
 
 def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
-    """Validate sampling weights of the labelled rows; those of others become zero.
+    """Validate the sampling weights of the labelled rows; others are not read.
 
     Parameters
     ----------
@@ -115,8 +131,8 @@ def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_samples,)
-        The largest is 1.
+    ndarray of shape (n_labels,)
+        Those of the labelled rows; the largest is 1.
 
     Raises
     ------
@@ -141,16 +157,19 @@ def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
             f"sample_weight has {len(weights)} values, but X has {len(labeled)} rows; "
             "give one a row (those of unlabelled rows are not read)."
         )
-    weights = np.where(labeled, weights, 0.0)
+    rows, weights = np.flatnonzero(labeled), weights[labeled]
     check_finite_rows(
-        weights, "sample_weight", "give 1 / inclusion probability of a labelled row"
+        weights,
+        "sample_weight",
+        "give 1 / inclusion probability of a labelled row",
+        rows=rows,
     )
     negative = np.flatnonzero(weights < 0)
     if len(negative):
         raise ValueError(
             f"sample_weight is {weights[negative[0]]:g} in "
-            f"{rows_in_words(negative.tolist())}; give 1 / inclusion probability, "
-            "which is positive."
+            f"{rows_in_words(rows[negative].tolist())}; give 1 / inclusion "
+            "probability, which is positive."
         )
     if not weights.any():
         raise ValueError(

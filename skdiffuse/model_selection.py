@@ -409,7 +409,7 @@ def neg_labeled_squared_error(
         )
     weights = None
     if sample_weight is not None:
-        weights = check_weights(sample_weight, labeled)[labeled]
+        weights = check_weights(sample_weight, labeled)
     predictions = column_or_1d(estimator.predict(X))
     with np.errstate(over="ignore", invalid="ignore"):
         squares = (y - predictions)[labeled] ** 2

@@ -229,8 +229,8 @@ class CalibrationDisplay:
         weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, labeled)
-            labeled &= weights > 0
-            weights = weights[labeled]
+            labeled[labeled] = weights > 0
+            weights = weights[weights > 0]
         if not labeled.any():
             raise ValueError("y has no label to compare with; label at least one row.")
         values, labels = values[labeled], labels[labeled]

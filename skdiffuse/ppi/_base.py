@@ -1,8 +1,8 @@
 """The arithmetic of prediction-powered means, whatever predicts the labels."""
 
-import itertools
 from abc import ABCMeta, abstractmethod
-from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin, _fit_context
 from sklearn.metrics import r2_score
 from sklearn.model_selection import GroupKFold, KFold
-from sklearn.utils import column_or_1d, gen_batches
+from sklearn.utils import column_or_1d
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_consistent_length, check_is_fitted
 
@@ -23,11 +23,15 @@ from skdiffuse._validation import (
 )
 from skdiffuse.ppi._inference import InferenceMixin
 from skdiffuse.ppi._models import LinearModel, Model, hat_of_the_mean
-from skdiffuse.ppi._moments import PoolMoments, checked_chunk, chunks
+from skdiffuse.ppi._moments import (
+    PoolMoments,
+    batches,
+    check_columns,
+    checked_chunk,
+    sum_over,
+)
 from skdiffuse.ppi._sample import Sample
 from skdiffuse.ppi._spread import sum_of_squares
-
-_BATCH = 1 << 16
 
 
 class BasePPIMeanEstimator(
@@ -85,7 +89,8 @@ class BasePPIMeanEstimator(
         pool : array-like, iterable of array-like, or PoolMoments, default=None
             More rows without a label, of shape (n_rows, n_features), beside those of
             `X`: an array, or chunks that are read one at a time, or (where g is
-            linear) their moments.
+            linear) their moments. The blocks of a dask array or dataframe are worked
+            on where they are; only their moments come here.
         sample_weight : array-like of shape (n_samples,), default=None
             1 / inclusion probability of each labelled row, up to a factor: how many
             rows it stands for. Values of unlabelled rows are not read. The estimate is
@@ -127,40 +132,39 @@ class BasePPIMeanEstimator(
         X = check_vectors(self, X, reset=True)
         y = check_labels(y)
         _check_same_length(X, y)
-        labeled = ~np.isnan(y)
-        if not labeled.any():
+        others = np.isnan(y)
+        labeled = np.flatnonzero(~others)
+        if not len(labeled):
             raise ValueError(
                 "y has no label: every value is NaN; label at least one row."
             )
         # Only a linear g has it.
         self.__dict__.pop("lambda_", None)
         codes = None if groups is None else check_groups(groups, len(y))
-        rows, self._row_groups = X[~labeled], None if codes is None else codes[~labeled]
+        self._row_groups = None if codes is None else codes[others]
         self._weights = None
         if sample_weight is not None:
-            weights = check_weights(sample_weight, labeled)
-            labeled &= weights > 0
-            self._weights = weights[labeled]
-        self._rows = np.flatnonzero(labeled)
+            weights = check_weights(sample_weight, ~others)
+            labeled, self._weights = labeled[weights > 0], weights[weights > 0]
+        self._rows = labeled
         self._labels = y[labeled]
         self._scores = X[labeled].astype(np.float64, copy=False)
         self._groups = None if codes is None else codes[labeled]
         with np.errstate(over="ignore", invalid="ignore"):
             if self._linear:
-                self._fit_linear(rows, pool)
+                self._fit_linear(X, others, pool)
             else:
-                self._fit_by_rows(rows, pool)
+                self._fit_by_rows(X, others, pool)
             self._finish()
 
-    def _fit_linear(self, rows: np.ndarray, pool: Any) -> None:
+    def _fit_linear(self, X: np.ndarray, others: np.ndarray, pool: Any) -> None:
         """Fit a linear g: the moments of the pool say everything of it."""
-        moments = PoolMoments.of_checked(rows)
+        moments = PoolMoments.of_checked(X, others)
         if isinstance(pool, PoolMoments):
-            self._check_columns(len(pool.mean))
+            check_columns(len(pool.mean), self.n_features_in_)
             moments = moments + pool
-        else:
-            for chunk in self._pool_chunks(pool):
-                moments = moments + PoolMoments.of_checked(chunk)
+        elif pool is not None:
+            moments = moments + sum_over(pool, partial(_moments_of, self._checks()))
         here = PoolMoments.of_checked(self._scores)
         self._refuse_overflow(here.comoment, moments.comoment)
         self.n_unlabeled_ = moments.count
@@ -176,10 +180,9 @@ class BasePPIMeanEstimator(
         self.lambda_ = weights
         self._g_at_origin = float(weights @ self._origin)
         if self._row_groups is not None:
-            values = (rows.astype(np.float64, copy=False) - self._origin) @ weights
-            self._add_up_groups(values)
+            self._add_up_groups(_predicted(models, self._origin, X, others))
 
-    def _fit_by_rows(self, rows: np.ndarray, pool: Any) -> None:
+    def _fit_by_rows(self, X: np.ndarray, others: np.ndarray, pool: Any) -> None:
         """Fit any g, and let it see each row of the pool once."""
         if isinstance(pool, PoolMoments):
             raise ValueError(
@@ -190,25 +193,29 @@ class BasePPIMeanEstimator(
         self._g_at_origin = 0.0
         nothing = PoolMoments.of_checked(self._scores[:0])
         models = self._fit_models(nothing)
-        judges, values = nothing, PoolMoments.of_checked(np.empty((0, 1)))
-        kept = []
-        for chunk in itertools.chain([rows], self._pool_chunks(pool)):
-            for batch in gen_batches(len(chunk), _BATCH) if len(chunk) else ():
-                judges = judges + PoolMoments.of_checked(chunk[batch])
-                predicted = self._average(models, chunk[batch])
-                values = values + PoolMoments.of(predicted[:, np.newaxis])
-                if chunk is rows and self._row_groups is not None:
-                    kept.append(predicted)
-        self.n_unlabeled_ = judges.count
-        here = self._average(models, self._scores)[:, np.newaxis]
-        reference = self._reference(PoolMoments.of(here), values)
-        self.judge_mean_ = self._reference(
-            PoolMoments.of_checked(self._scores), judges
-        ).mean
+        if self._row_groups is None:
+            seen = _Seen.of(models, X, others)
+        else:
+            values = _predicted(models, self._origin, X, others)
+            seen = _Seen(
+                PoolMoments.of_checked(X, others),
+                PoolMoments.of_checked(values[:, np.newaxis]),
+            )
+        if pool is not None:
+            # No worker needs what the inference takes from the fit.
+            lean = [
+                (share, replace(model, training_hat=None, left_out=None))
+                for share, model in models
+            ]
+            seen = seen + sum_over(pool, partial(_seen_of, self._checks(), lean))
+        self.n_unlabeled_ = seen.judges.count
+        here = _Seen.of(models, self._scores)
+        reference = self._reference(here.values, seen.values)
+        self.judge_mean_ = self._reference(here.judges, seen.judges).mean
         self._pool_value = float(reference.mean[0])
         self._pool_comoment = float(reference.comoment[0, 0])
         if self._row_groups is not None:
-            self._add_up_groups(np.concatenate(kept) if kept else np.empty(0))
+            self._add_up_groups(values)
 
     def _reference(self, here: PoolMoments, others: PoolMoments) -> PoolMoments:
         """Return the moments that the mean of g is taken from."""
@@ -283,10 +290,6 @@ class BasePPIMeanEstimator(
             return None
         return split_labels(folds, sample)
 
-    def _average(self, models: list[tuple[float, Any]], X: np.ndarray) -> np.ndarray:
-        X = X.astype(np.float64, copy=False) - self._origin
-        return sum(share * model.values(X) for share, model in models)
-
     def _finish(self) -> None:
         """Add up the estimate from the values of g here and in the pool."""
         labels, weights = self._labels, self._weights
@@ -336,34 +339,13 @@ class BasePPIMeanEstimator(
                 f"{effective:.0f} alone"
             )
 
-    def _pool_chunks(self, pool: Any) -> Iterator[np.ndarray]:
-        """Yield the checked chunks of the pool that was given beside X."""
-        if pool is None:
-            return
-        number = -1
-        for number, chunk in enumerate(chunks(pool)):
-            values = checked_chunk(chunk, number)
-            self._check_columns(values.shape[1])
-            names = getattr(self, "feature_names_in_", None)
-            if names is None or not hasattr(chunk, "columns"):
-                yield values
-                continue
-            if list(chunk.columns) != list(names):
-                raise ValueError(
-                    f"chunk {number} of pool has the columns {list(chunk.columns)}, "
-                    f"but X has {list(names)}; give both the same judges in the same "
-                    "order."
-                )
-            yield values
-        if number < 0:
-            raise ValueError("pool has no chunk; pass at least one, or pool=None.")
-
-    def _check_columns(self, n_columns: int) -> None:
-        if n_columns != self.n_features_in_:
-            raise ValueError(
-                f"pool has {n_columns} columns, but X has {self.n_features_in_}; give "
-                "both the same judges in the same order."
-            )
+    def _checks(self) -> dict[str, Any]:
+        """Return what a chunk of the pool is checked against."""
+        names = getattr(self, "feature_names_in_", None)
+        return {
+            "n_features": self.n_features_in_,
+            "names": None if names is None else list(names),
+        }
 
     def _refuse_overflow(self, *results: Any) -> None:
         if not all(np.isfinite(result).all() for result in results):
@@ -396,7 +378,8 @@ class BasePPIMeanEstimator(
         check_is_fitted(self)
         X = check_vectors(self, X, reset=False)
         with np.errstate(over="ignore", invalid="ignore"):
-            predictions = self._average(self._models, X) + self._shift
+            predictions = _predicted(self._models, self._origin, X)
+            predictions += self._shift
         check_finite_rows(predictions, "The prediction", "divide X by a constant")
         return predictions
 
@@ -455,6 +438,63 @@ class BasePPIMeanEstimator(
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "judge_reason_")
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """Moments of the judges, and of a g that is not linear, over the same rows."""
+
+    judges: PoolMoments
+    values: PoolMoments
+
+    @classmethod
+    def of(
+        cls,
+        models: list[tuple[float, Any]],
+        rows: np.ndarray,
+        where: np.ndarray | None = None,
+    ) -> Self:
+        nothing = (PoolMoments.of_checked(np.empty((0, k))) for k in (rows.shape[1], 1))
+        total = cls(*nothing)
+        for batch in batches(rows, where):
+            values = _average(models, batch.astype(np.float64, copy=False))
+            total = total + cls(
+                PoolMoments.of_checked(batch),
+                PoolMoments.of_checked(values[:, np.newaxis]),
+            )
+        return total
+
+    def __add__(self, other: Self) -> Self:
+        return type(self)(self.judges + other.judges, self.values + other.values)
+
+    def __radd__(self, other: Any) -> Self:
+        return self if other == 0 else NotImplemented
+
+
+def _moments_of(checks: dict[str, Any], chunk: Any, number: int) -> PoolMoments:
+    return PoolMoments.of_checked(checked_chunk(chunk, number, **checks))
+
+
+def _seen_of(
+    checks: dict[str, Any], models: list[tuple[float, Any]], chunk: Any, number: int
+) -> _Seen:
+    return _Seen.of(models, checked_chunk(chunk, number, **checks))
+
+
+def _average(models: list[tuple[float, Any]], X: np.ndarray) -> np.ndarray:
+    """Return g of judge scores, less their origin: the mean over the folds."""
+    return sum(share * model.values(X) for share, model in models)
+
+
+def _predicted(
+    models: list[tuple[float, Any]],
+    origin: np.ndarray,
+    X: np.ndarray,
+    where: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return g of rows, or of those that are meant."""
+    parts = [_average(models, batch - origin) for batch in batches(X, where)]
+    return np.concatenate([np.empty(0), *parts])
 
 
 def constant_model(

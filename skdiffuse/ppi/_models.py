@@ -4,6 +4,7 @@ from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
+from scipy.special import expit
 
 
 @dataclass
@@ -85,6 +86,47 @@ class LinearModel:
 
 
 @dataclass
+class LogisticModel:
+    """g is a logistic curve of a weighted sum of judge scores.
+
+    Attributes
+    ----------
+    weights, centre : ndarray of shape (n_features,)
+        The sum is that of the scores less the centre.
+    level : float
+        Added to the sum.
+    low, high : float
+        The ends of the curve.
+    n_weights : float
+    fallback : str or None
+    training_hat : Hat or None
+    left_out : ndarray of shape (n_training_rows,) or None
+    C : float
+        The inverse penalty chosen.
+    """
+
+    weights: np.ndarray
+    centre: np.ndarray
+    level: float
+    low: float
+    high: float
+    _: KW_ONLY
+    n_weights: float = 0.0
+    fallback: str | None = None
+    training_hat: Hat | None = field(default=None, repr=False)
+    left_out: np.ndarray | None = field(default=None, repr=False)
+    C: float = float("nan")
+
+    def share(self, X: np.ndarray) -> np.ndarray:
+        """Return how far up the curve is."""
+        return expit((X - self.centre) @ self.weights + self.level)
+
+    def values(self, X: np.ndarray) -> np.ndarray:
+        """Return the values of the curve."""
+        return self.low + (self.high - self.low) * self.share(X)
+
+
+@dataclass
 class EstimatorModel:
     """g is the prediction of a fitted scikit-learn estimator.
 
@@ -94,31 +136,23 @@ class EstimatorModel:
         A classifier predicts the probability of its second class.
     n_weights : float
     fallback : str or None
-    low, high : float
-        The labels that the two classes of a classifier stand for.
     training_hat : Hat or None
     left_out : ndarray of shape (n_training_rows,) or None
-    C : float
-        The inverse penalty chosen, if one was.
     """
 
     estimator: Any
     n_weights: float = 0.0
     _: KW_ONLY
     fallback: str | None = None
-    low: float = 0.0
-    high: float = 1.0
     training_hat: Hat | None = field(default=None, repr=False)
     left_out: np.ndarray | None = None
-    C: float = float("nan")
 
     def values(self, X: np.ndarray) -> np.ndarray:
         """Return the predictions."""
         if len(X) == 0:
             return np.empty(0)
         if hasattr(self.estimator, "predict_proba"):
-            probability = self.estimator.predict_proba(X)[:, 1]
-            return self.low + (self.high - self.low) * probability
+            return self.estimator.predict_proba(X)[:, 1]
         return np.asarray(self.estimator.predict(X), dtype=np.float64).reshape(len(X))
 
 

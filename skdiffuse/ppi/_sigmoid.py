@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model, split_labels
-from skdiffuse.ppi._models import EstimatorModel, Hat, Model
+from skdiffuse.ppi._models import Hat, LogisticModel, Model
 from skdiffuse.ppi._sample import Sample
 
 CS = (0.0, *np.logspace(-3, 4, 15).tolist())
@@ -174,13 +174,22 @@ class SigmoidPPIMeanEstimator(BasePPIMeanEstimator):
         chosen = float(np.ravel(logistic[-1].C_)[0])
         strength = float(strengths[np.argmin(np.abs(finite - chosen))])
         if strength == 0:
-            model = constant_model(n_features, None, level)
-            model.C = 0.0
-            return model
-        hat, n_weights = _hat_of_the_curve(logistic, sample, chosen)
-        return EstimatorModel(
-            logistic, n_weights, low=low, high=high, training_hat=hat, C=strength
+            flat = constant_model(n_features, None, level)
+            flat.C = 0.0
+            return flat
+        scaler, curve = logistic
+        model = LogisticModel(
+            curve.coef_[0] / scaler.scale_,
+            scaler.mean_,
+            float(curve.intercept_[0]),
+            low,
+            high,
+            C=strength,
         )
+        scaled = scaler.transform(sample.scores)
+        hat = _hat_of_the_curve(scaled, model.share(sample.scores), sample, chosen)
+        model.training_hat, model.n_weights = hat
+        return model
 
     def _splits(self, sample: Sample, share: np.ndarray) -> Any:
         large = share >= 0.5
@@ -245,10 +254,10 @@ def _negative_brier(
     return -float(np.average(error**2, weights=sample_weight))
 
 
-def _hat_of_the_curve(logistic: Any, sample: Sample, C: float) -> tuple[Any, float]:
+def _hat_of_the_curve(
+    scaled: np.ndarray, probability: np.ndarray, sample: Sample, C: float
+) -> tuple[Any, float]:
     """Return the hat matrix of the last step of the fit, and the slopes' part of it."""
-    scaled = logistic[0].transform(sample.scores)
-    probability = logistic.predict_proba(sample.scores)[:, 1]
     curvature = probability * (1 - probability)
     copies = sample.shares * len(sample)
     weights = curvature * copies
