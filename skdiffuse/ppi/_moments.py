@@ -12,6 +12,7 @@ from skdiffuse._validation import check_finite_rows
 
 _BATCH = 1 << 16  # numbers
 _FEWEST = 1 << 10  # rows
+_FEW_COLUMNS = 4
 _BRANCHES = 8
 
 
@@ -115,7 +116,12 @@ class PoolMoments:
             columns = np.subtract(batch.T, origin[:, np.newaxis], order="C")
             mean = columns.mean(axis=1)
             columns -= mean[:, np.newaxis]
-            total = total + cls(len(batch), mean, columns @ columns.T)
+            if n_features > _FEW_COLUMNS:
+                products = columns @ columns.T
+            else:
+                # Too little work for the threads of a BLAS, which wait for each other.
+                products = np.einsum("ij,kj->ik", columns, columns)
+            total = total + cls(len(batch), mean, products)
         return cls(total.count, origin + total.mean, total.comoment)
 
     def __post_init__(self) -> None:
