@@ -316,34 +316,54 @@ def check_groups(
             f"groups is a {type(groups).__name__}{of_shape}; pass a list or a 1-d "
             "array with one group a row."
         )
-    values = list(groups)
-    if len(values) != n_samples:
+    if len(groups) != n_samples:
         raise ValueError(
-            f"groups has {len(values)} values, but X has {n_samples} rows; give one "
+            f"groups has {len(groups)} values, but X has {n_samples} rows; give one "
             "group a row."
         )
-    read = range(n_samples) if rows is None else rows.tolist()
-    missing = [row for row in read if _is_missing(values[row])]
-    if missing:
+    dtype = getattr(groups, "dtype", None)
+    if isinstance(dtype, np.dtype) and dtype.kind in "biufU":
+        names = np.asarray(groups) if rows is None else np.asarray(groups)[rows]
+        if (names == names).all():
+            return np.unique(names, return_inverse=True)[1]
+    values = list(groups)
+    read = values if rows is None else [values[row] for row in rows.tolist()]
+    found: dict[Any, int] = {}
+    try:
+        codes = [found.setdefault(value, len(found)) for value in read]
+    except TypeError:
+        _refuse_missing(read, rows)
+        _refuse_unhashable(read, rows)
+        raise
+    if any(_is_missing(value) for value in found):
+        _refuse_missing(read, rows)
+    try:
+        order = [found[name] for name in sorted(found)]
+    except TypeError:
+        return np.array(codes, dtype=np.intp)
+    return np.argsort(order)[codes]
+
+
+def _refuse_missing(groups: list, rows: np.ndarray | None) -> None:
+    places = [place for place, value in enumerate(groups) if _is_missing(value)]
+    if places:
+        numbers = places if rows is None else rows[places].tolist()
         raise ValueError(
-            f"groups has no value ({values[missing[0]]}) in {rows_in_words(missing)}; "
+            f"groups has no value ({groups[places[0]]}) in {rows_in_words(numbers)}; "
             "give each row a group, one of its own where it belongs to no other."
         )
-    found: dict[Any, None] = {}
-    for row in read:
+
+
+def _refuse_unhashable(groups: list, rows: np.ndarray | None) -> None:
+    for place, value in enumerate(groups):
         try:
-            found.setdefault(values[row])
+            hash(value)
         except TypeError as error:
+            row = place if rows is None else rows[place]
             raise ValueError(
-                f"groups holds {values[row]!r} in row {row}, which is no name of a "
-                "group; use numbers or words."
+                f"groups holds {value!r} in row {row}, which is no name of a group; "
+                "use numbers or words."
             ) from error
-    try:
-        names = sorted(found)
-    except TypeError:
-        names = list(found)
-    codes = {name: code for code, name in enumerate(names)}
-    return np.array([codes[values[row]] for row in read], dtype=np.intp)
 
 
 def _is_missing(value: Any) -> bool:

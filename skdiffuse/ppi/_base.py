@@ -493,8 +493,13 @@ def _predicted(
     where: np.ndarray | None = None,
 ) -> np.ndarray:
     """Return g of rows, or of those that are meant."""
-    parts = [_average(models, batch - origin) for batch in batches(X, where)]
-    return np.concatenate([np.empty(0), *parts])
+    values = np.empty(len(X) if where is None else np.count_nonzero(where))
+    done = 0
+    for batch in batches(X, where):
+        stop = done + len(batch)
+        values[done:stop] = _average(models, batch - origin)
+        done = stop
+    return values
 
 
 def constant_model(
