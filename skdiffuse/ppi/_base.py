@@ -141,7 +141,7 @@ class BasePPIMeanEstimator(
         # Only a linear g has it.
         self.__dict__.pop("lambda_", None)
         codes = None if groups is None else check_groups(groups, len(y))
-        self._row_groups = None if codes is None else codes[others]
+        self._group_pool = None
         self._weights = None
         if sample_weight is not None:
             weights = check_weights(sample_weight, ~others)
@@ -150,14 +150,17 @@ class BasePPIMeanEstimator(
         self._labels = y[labeled]
         self._scores = X[labeled].astype(np.float64, copy=False)
         self._groups = None if codes is None else codes[labeled]
+        codes = None if codes is None else codes[others]
         with np.errstate(over="ignore", invalid="ignore"):
             if self._linear:
-                self._fit_linear(X, others, pool)
+                self._fit_linear(X, others, codes, pool)
             else:
-                self._fit_by_rows(X, others, pool)
+                self._fit_by_rows(X, others, codes, pool)
             self._finish()
 
-    def _fit_linear(self, X: np.ndarray, others: np.ndarray, pool: Any) -> None:
+    def _fit_linear(
+        self, X: np.ndarray, others: np.ndarray, codes: np.ndarray | None, pool: Any
+    ) -> None:
         """Fit a linear g: the moments of the pool say everything of it."""
         moments = PoolMoments.of_checked(X, others)
         if isinstance(pool, PoolMoments):
@@ -179,10 +182,12 @@ class BasePPIMeanEstimator(
         self._pool_comoment = max(float(weights @ reference.comoment @ weights), 0.0)
         self.lambda_ = weights
         self._g_at_origin = float(weights @ self._origin)
-        if self._row_groups is not None:
-            self._add_up_groups(_predicted(models, self._origin, X, others))
+        if codes is not None:
+            self._add_up_groups(_predicted(models, self._origin, X, others), codes)
 
-    def _fit_by_rows(self, X: np.ndarray, others: np.ndarray, pool: Any) -> None:
+    def _fit_by_rows(
+        self, X: np.ndarray, others: np.ndarray, codes: np.ndarray | None, pool: Any
+    ) -> None:
         """Fit any g, and let it see each row of the pool once."""
         if isinstance(pool, PoolMoments):
             raise ValueError(
@@ -193,7 +198,7 @@ class BasePPIMeanEstimator(
         self._g_at_origin = 0.0
         nothing = PoolMoments.of_checked(self._scores[:0])
         models = self._fit_models(nothing)
-        if self._row_groups is None:
+        if codes is None:
             seen = _Seen.of(models, X, others)
         else:
             values = _predicted(models, self._origin, X, others)
@@ -214,8 +219,8 @@ class BasePPIMeanEstimator(
         self.judge_mean_ = self._reference(here.judges, seen.judges).mean
         self._pool_value = float(reference.mean[0])
         self._pool_comoment = float(reference.comoment[0, 0])
-        if self._row_groups is not None:
-            self._add_up_groups(values)
+        if codes is not None:
+            self._add_up_groups(values, codes)
 
     def _reference(self, here: PoolMoments, others: PoolMoments) -> PoolMoments:
         """Return the moments that the mean of g is taken from."""
@@ -223,11 +228,12 @@ class BasePPIMeanEstimator(
             return here
         return others if self._weights is None else here + others
 
-    def _add_up_groups(self, values: np.ndarray) -> None:
+    def _add_up_groups(self, values: np.ndarray, codes: np.ndarray) -> None:
         """Keep by how much each group of X draws the pool's mean of g."""
         deviations = values - self._pool_value
-        codes = self._row_groups
         n_groups = 1 + max(code.max(initial=0) for code in (self._groups, codes))
+        others = self.n_unlabeled_ - len(codes)
+        self._n_pool_groups = int(np.count_nonzero(np.bincount(codes))) + others
         self._group_pool = np.bincount(codes, weights=deviations, minlength=n_groups)
         # The rows beside X, each for itself.
         rest = self._pool_comoment - float(sum_of_squares(deviations))

@@ -41,8 +41,8 @@ class SpreadMixin:
     _n_weights: float
     _pool_comoment: float
     _pool_value: float
-    _group_pool: np.ndarray
-    _row_groups: Any
+    _group_pool: np.ndarray | None
+    _n_pool_groups: int
     _ungrouped_comoment: float
 
     def _prepare_inference(self, deviations: np.ndarray, values: np.ndarray) -> None:
@@ -111,7 +111,7 @@ class SpreadMixin:
         """
         n_parts = len(influence)
         label = (n_parts - 1) / n_parts if left_out else 1.0
-        if self._row_groups is None or not self._counts_pool():
+        if self._group_pool is None or not self._counts_pool():
             variance = label * float(sum_of_squares(influence))
             return variance + self._pool_variance(ddof=int(left_out))
         # A group has labelled rows and others, which draw the mean together.
@@ -136,7 +136,7 @@ class SpreadMixin:
         if not self._counts_pool():
             return 0.0
         n, others = self.n_labeled_, self.n_unlabeled_
-        if self._row_groups is not None:
+        if self._group_pool is not None:
             squares = float(sum_of_squares(self._group_pool)) + self._ungrouped_comoment
             return self._g_share**2 * squares / others**2
         if ddof == 0:
@@ -174,7 +174,7 @@ class SpreadMixin:
             return label_freedom
         share = label / (label + pool)
         pool_freedom = max(self._n_pool_parts() - 1, 1)
-        if self._row_groups is None:
+        if self._group_pool is None:
             pool_freedom += self.n_labeled_
         return 1 / (share**2 / label_freedom + (1 - share) ** 2 / pool_freedom)
 
@@ -187,10 +187,7 @@ class SpreadMixin:
 
     def _n_pool_parts(self) -> int:
         """Return the number of rows of the pool, or of their groups."""
-        if self._row_groups is None:
-            return self.n_unlabeled_
-        beside = self.n_unlabeled_ - len(self._row_groups)
-        return int(np.count_nonzero(np.bincount(self._row_groups))) + beside
+        return self.n_unlabeled_ if self._group_pool is None else self._n_pool_groups
 
     def _effective_n(self) -> float:
         """Count the labels that would give the classical mean the same variance."""
