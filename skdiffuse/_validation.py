@@ -9,16 +9,9 @@ from sklearn.utils import check_array, column_or_1d
 from sklearn.utils._param_validation import Interval, validate_parameter_constraints
 from sklearn.utils.validation import validate_data
 
+from skdiffuse._words import rows_in_words
+
 _BATCH = 1 << 16
-
-
-def rows_in_words(rows: Sequence[int]) -> str:
-    """Name the first rows of a list: ``row 3``, ``rows 3, 7 and 12 more``."""
-    if len(rows) == 1:
-        return f"row {rows[0]}"
-    shown = ", ".join(str(row) for row in rows[:3])
-    more = f" and {len(rows) - 3} more" if len(rows) > 3 else ""
-    return f"rows {shown}{more}"
 
 
 def count_of_share(share: float, n_samples: int) -> int:

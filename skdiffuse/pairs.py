@@ -10,7 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 
 __all__ = ["PairDifference", "identical_outputs"]
 

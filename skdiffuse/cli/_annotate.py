@@ -2,16 +2,12 @@
 
 from functools import partial
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import polars as pl
 import typer
-from scipy.stats import binomtest
 
-from skdiffuse import PreferenceComparison
-from skdiffuse.annotation import Session
-from skdiffuse.annotation._lock import only_one
-from skdiffuse.annotation._session import digest
+import skdiffuse
 from skdiffuse.cli import (
     _answers,
     _embed,
@@ -43,7 +39,9 @@ from skdiffuse.cli._options import (
     TiesOption,
     check_confidence,
 )
-from skdiffuse.comparison import read_remarks
+
+if TYPE_CHECKING:
+    from skdiffuse.annotation import Session
 
 # What decides which pairs are asked for, and when that is enough.
 _DECIDING = (
@@ -126,6 +124,8 @@ def annotate(
     stands on the left is random, and nobody sees which it is. Each answer is on disk
     before the next question; the same command goes on where it was left.
     """
+    from skdiffuse.annotation._lock import only_one
+
     check_confidence(confidence)
     _files.check_there(file)
     path = log or file.with_suffix(".annotations.jsonl")
@@ -172,7 +172,7 @@ def _remembered(path: Path, given: dict[str, Any], typed: set[str]) -> dict[str,
     """Return the options of the first time; those typed now must not contradict."""
     if not path.exists():
         return given
-    about = read_remarks(path)[-1].get(_ABOUT)
+    about = skdiffuse.comparison.read_remarks(path)[-1].get(_ABOUT)
     if not isinstance(about, dict) or not about.keys() >= {
         *_DECIDING,
         "outputs",
@@ -214,8 +214,11 @@ def _session(
     path: Path,
     options: dict[str, Any],
     confidence: float,
-) -> Session:
+) -> "Session":
     """Begin, or take up, the comparison of the outputs of a file."""
+    from skdiffuse.annotation import Session
+    from skdiffuse.annotation._session import digest
+
     pairs = _pairs.read_whole(
         file, options["output_a"], options["output_b"], options.get(_SHOWN)
     )
@@ -243,7 +246,7 @@ def _session(
 
 def _comparison(
     pairs: _pairs.Pairs, path: Path, options: dict[str, Any]
-) -> PreferenceComparison:
+) -> "skdiffuse.PreferenceComparison":
     effect = _effect(options)
     name = effect["selector"]
     _selectors.check_judge(options["judge"], name)
@@ -255,7 +258,7 @@ def _comparison(
         options["representative"],
         options["seed"],
     )
-    comparison = PreferenceComparison(
+    comparison = skdiffuse.PreferenceComparison(
         chooser,
         rule,
         min_annotations=effect["min_annotations"],
@@ -274,7 +277,7 @@ def _comparison(
 
 
 def _result(
-    session: Session, *, confidence: float, options: dict[str, Any]
+    session: "Session", *, confidence: float, options: dict[str, Any]
 ) -> dict[str, Any]:
     """Return what is to be said of a session, for machines and for people."""
     comparison = session.comparison
@@ -298,7 +301,7 @@ def _hide_leader(result: dict[str, Any]) -> None:
 
 
 def _notes(
-    session: Session, verdict: Any, size: Any, options: dict[str, Any]
+    session: "Session", verdict: Any, size: Any, options: dict[str, Any]
 ) -> list[str]:
     if not session.has_ended:
         return []
@@ -311,6 +314,8 @@ def _notes(
         selected_before=False,
         as_numbers=False,
     )
+    from scipy.stats import binomtest
+
     left, right = session.sides()
     # The sides are random, so a fair eye prefers each in half of the decided pairs.
     if left + right and binomtest(left, left + right).pvalue < 0.01:

@@ -1,20 +1,17 @@
 """What the commands answer: plain dictionaries, for machines and for the report."""
 
+from __future__ import annotations
+
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.base import clone
 
-from skdiffuse import (
-    PPIMeanEstimator,
-    PreferenceComparison,
-    RidgePPIMeanEstimator,
-    SigmoidPPIMeanEstimator,
-)
+import skdiffuse
 from skdiffuse.cli._design import Design
-from skdiffuse.comparison import Verdict, WinningDistance, distance_of_sample
-from skdiffuse.metrics import winner
+
+if TYPE_CHECKING:
+    from skdiffuse.comparison import Verdict, WinningDistance
 
 _NAMES = {1: "A", -1: "B", 0: None}
 
@@ -57,6 +54,9 @@ def name_of(sign: int) -> str | None:
 
 def fixed_verdict(answers: np.ndarray, n_asked: int, n_examples: int) -> Verdict:
     """Make a verdict of all answers of a selection, without an order or a risk."""
+    from skdiffuse.comparison import Verdict
+    from skdiffuse.metrics import winner
+
     return Verdict(
         winner=winner(answers),
         termination_condition="max_annotations",
@@ -69,7 +69,7 @@ def fixed_verdict(answers: np.ndarray, n_asked: int, n_examples: int) -> Verdict
 
 
 def size_of(
-    comparison: PreferenceComparison, confidence_level: float
+    comparison: skdiffuse.PreferenceComparison, confidence_level: float
 ) -> WinningDistance | None:
     """Return how far A is ahead, or None where that cannot be told."""
     try:
@@ -123,7 +123,7 @@ def _size_of_selection(
         answers = answers[order]
     else:
         how["inclusion_probabilities"] = design.probabilities[design.chosen]
-    found = distance_of_sample(
+    found = skdiffuse.comparison.distance_of_sample(
         answers, n_examples, confidence_level=confidence_level, **how
     )
     return found.times(n_examples / (n_examples + design.n_ties))
@@ -247,20 +247,23 @@ def notes_on_selection(n_selected: int, budget: int, n_pool: int) -> list[str]:
     ]
 
 
-_VARIANTS = {
-    "classical": PPIMeanEstimator(lam=0),
-    "ppi": PPIMeanEstimator(),
-    "ridge": RidgePPIMeanEstimator(),
-    "sigmoid": SigmoidPPIMeanEstimator(),
-    "plugin": RidgePPIMeanEstimator(penalty="plugin"),
-}
 # Errs least with few labels (docs/evidence.md), whatever the judge is worth.
 _RECOMMENDED = "plugin"
 
 
+def _variants() -> dict[str, Any]:
+    return {
+        "classical": skdiffuse.PPIMeanEstimator(lam=0),
+        "ppi": skdiffuse.PPIMeanEstimator(),
+        "ridge": skdiffuse.RidgePPIMeanEstimator(),
+        "sigmoid": skdiffuse.SigmoidPPIMeanEstimator(),
+        "plugin": skdiffuse.RidgePPIMeanEstimator(penalty="plugin"),
+    }
+
+
 def fit_recommended(judged: Judged) -> Any:
     """Return the recommended estimator, fitted."""
-    return clone(_VARIANTS[_RECOMMENDED]).fit(
+    return _variants()[_RECOMMENDED].fit(
         judged.scores, judged.labels, sample_weight=judged.weights
     )
 
@@ -269,10 +272,8 @@ def estimates(judged: Judged, confidence_level: float) -> dict[str, Any]:
     """Estimate the mean by the labels, by each judge alone, and by both."""
     X, y = judged.scores, judged.labels
     fitted = {
-        name: clone(estimator).fit(
-            X, y, sample_weight=judged.weights, groups=judged.groups
-        )
-        for name, estimator in _VARIANTS.items()
+        name: estimator.fit(X, y, sample_weight=judged.weights, groups=judged.groups)
+        for name, estimator in _variants().items()
     }
     results = []
     for name, estimator in fitted.items():
@@ -296,7 +297,8 @@ def estimates(judged: Judged, confidence_level: float) -> dict[str, Any]:
         )
     judges = []
     for name, scores in judged.alone.items():
-        alone = PPIMeanEstimator(lam=0).fit(X, scores, groups=judged.groups)
+        alone = skdiffuse.PPIMeanEstimator(lam=0)
+        alone.fit(X, scores, groups=judged.groups)
         low, high = alone.confidence_interval(confidence_level)
         names = {"method": "judge_only", "judge": name}
         judges.append(names | {"mean": alone.mean_, "low": low, "high": high})

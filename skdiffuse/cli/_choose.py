@@ -7,7 +7,7 @@ import numpy as np
 import polars as pl
 import typer
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 from skdiffuse.cli import (
     _answers,
     _design,

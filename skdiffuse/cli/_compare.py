@@ -8,12 +8,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from skdiffuse import FixedBudget, PreferenceComparison
+import skdiffuse
 from skdiffuse.cli import (
     _answers,
     _embed,
     _files,
-    _html,
     _oracle,
     _pairs,
     _report,
@@ -110,6 +109,8 @@ def compare(
     as_json: JsonOption = False,
 ) -> None:
     """Say which of two generators is better from a few judged examples."""
+    from skdiffuse.cli import _html
+
     of_programs = {
         "--swap": swap,
         "--retries": retries != 2,
@@ -165,9 +166,9 @@ def compare(
             selected = asked[chooser.fit(X[asked]).selected_indices_]
             verdict = _answers.fixed_verdict(ask(selected), len(asked), len(X))
         else:
-            comparison = PreferenceComparison(
+            comparison = skdiffuse.PreferenceComparison(
                 chooser,
-                stopping_rule if budget is None else FixedBudget(),
+                stopping_rule if budget is None else skdiffuse.FixedBudget(),
                 min_annotations=least,
                 max_annotations=most,
             ).fit(X, ask, judge=predicted, known_ties=pairs.mask_without(asked))

@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import skdiffuse
 from skdiffuse.cli import _answers, _embed, _selectors
 from skdiffuse.cli._pairs import Pairs
-from skdiffuse.datasets import load_digit_captions
-from skdiffuse.metrics import winner
 
 
 def run(budget: int, labels: int, seed: int, stage: _selectors.Stage) -> dict[str, Any]:
     """Compare the two captioners, then estimate the accuracy of the better one."""
-    captions = load_digit_captions()
+    captions = skdiffuse.datasets.load_digit_captions()
+    winner = skdiffuse.metrics.winner
     X = _selectors.vectors(
         "diffuse",
         Pairs(pl.DataFrame(), list(captions.text_a), list(captions.text_b), None),

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 from skdiffuse.cli import _files
-from skdiffuse.selection._draws import sequential_weights
 
 COLUMNS = ("selector", "draw", "probability", "n_selected", "n_pool", "n_ties")
 # How the description of a selector begins.
@@ -232,6 +231,8 @@ def weights(design: Design) -> np.ndarray | None:
         return None
     rows = np.flatnonzero(design.chosen)
     rows = rows[np.argsort(design.draws[rows])]
+    from skdiffuse.selection._draws import sequential_weights
+
     drawn = sequential_weights(probabilities[rows], design.n_pool)
     if np.ptp(drawn) < 1e-9:
         return None

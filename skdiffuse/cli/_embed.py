@@ -5,10 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.decomposition import TruncatedSVD
-from sklearn.feature_extraction.text import TfidfVectorizer
 
-from skdiffuse.pairs import PairDifference
+import skdiffuse
 
 DEFAULT = "tfidf"
 _SENTENCE_TRANSFORMERS = "sentence-transformers:"
@@ -46,18 +44,20 @@ def difference_vectors(
             f"{_SENTENCE_TRANSFORMERS}NAME."
         )
     encode = _sentence_transformer(name, advance)
-    return PairDifference(encode).fit_transform(pairs)
+    return skdiffuse.PairDifference(encode).fit_transform(pairs)
 
 
 def _latent_semantic(pairs: list[tuple[str, str]], seed: int) -> np.ndarray:
     """Reduce the differences of TF-IDF vectors, which keeps zero differences zero."""
+    from sklearn.decomposition import TruncatedSVD
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
     # Single characters and signs count: short answers and non-Latin scripts live on
     # them.
     vectorizer = TfidfVectorizer(token_pattern=r"(?u)\w+|[^\w\s]", sublinear_tf=True)
     try:
-        differences = PairDifference(vectorizer, sparse_output=True).fit_transform(
-            pairs
-        )
+        difference = skdiffuse.PairDifference(vectorizer, sparse_output=True)
+        differences = difference.fit_transform(pairs)
     except ValueError as error:
         if "empty vocabulary" not in str(error):
             raise

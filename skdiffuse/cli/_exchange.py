@@ -7,7 +7,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 from skdiffuse.cli import _argilla, _design, _files, _label_studio
 from skdiffuse.cli._sheet import (
     CARRIED,

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import polars.selectors as cs
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 
 FORMATS = "a .csv, .jsonl (.ndjson) or .parquet file"
 _SHOWN = 200  # characters of a value that is wrong

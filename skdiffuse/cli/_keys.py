@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 from skdiffuse.cli import _files
 
 _FILES = ("first", "second")

@@ -7,11 +7,10 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from skdiffuse import plan_labels
+import skdiffuse
 from skdiffuse.cli import (
     _answers,
     _files,
-    _html,
     _judged,
     _report,
     _terminal,
@@ -85,6 +84,8 @@ def estimate(
     The labelled rows must be a random sample of all rows. In a file that `select`
     wrote, or with its six columns beside the labels, their weights are known.
     """
+    from skdiffuse.cli import _html
+
     check_confidence(confidence)
     _html.check(report)
     if pair_by is not None and paired_with is None:
@@ -157,7 +158,7 @@ def plan(
             "free predictions need --pool-size, the number of rows that there are; or "
             "give --prediction-cost."
         )
-    result = plan_labels(
+    result = skdiffuse.plan_labels(
         rho,
         pilot=pilot,
         width=width,

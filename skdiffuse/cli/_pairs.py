@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from skdiffuse import identical_outputs
+import skdiffuse
 from skdiffuse.cli import _design, _files
 
 
@@ -42,7 +42,7 @@ class Pairs:
         if known_ties is None:
             return np.arange(len(self))
         pairs = list(zip(self.texts_a, self.texts_b, strict=True))
-        asked = np.flatnonzero(~identical_outputs(pairs))
+        asked = np.flatnonzero(~skdiffuse.identical_outputs(pairs))
         if not len(asked):
             raise ValueError(
                 "both outputs are equal in every row: nothing is to be asked."

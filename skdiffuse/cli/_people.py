@@ -5,12 +5,14 @@ import sys
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from skdiffuse.annotation import Session
+if TYPE_CHECKING:
+    from skdiffuse.annotation import Session
 
-Show = Callable[[Session], None]
+Show = Callable[["Session"], None]
 
 
 def on_screen(show_leader: bool) -> Show:
@@ -26,7 +28,7 @@ def on_screen(show_leader: bool) -> Show:
             "page in the browser."
         )
 
-    def show(session: Session) -> None:
+    def show(session: "Session") -> None:
         # Ctrl-C quits like q: every answer is on disk.
         with suppress(KeyboardInterrupt), reader() as read:
             Screen(session, console, read, show_leader=show_leader).run()
@@ -43,7 +45,7 @@ def on_page(port: int, show_leader: bool) -> Show:
             "--web needs its extra; install it with: pip install 'skdiffuse[web]'."
         ) from error
 
-    def show(session: Session) -> None:
+    def show(session: "Session") -> None:
         with served(session, port, show_leader=show_leader) as address:
             print(
                 f"Open this address in a browser on this machine: {address}\n"

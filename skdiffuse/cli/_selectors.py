@@ -5,14 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from skdiffuse import (
-    BettingRule,
-    DiffUseSelector,
-    FixedBudget,
-    HypergeometricRule,
-    NormSelector,
-    RandomSelector,
-)
+import skdiffuse
 from skdiffuse.cli import _embed
 from skdiffuse.cli._pairs import Pairs
 
@@ -28,12 +21,12 @@ def make(
 ) -> Any:
     """Return the selector of that name."""
     if name == "random":
-        return RandomSelector(budget, random_state=seed)
+        return skdiffuse.RandomSelector(budget, random_state=seed)
     if name == "norm":
-        return NormSelector(budget)
+        return skdiffuse.NormSelector(budget)
     if name == "weighted":
-        return NormSelector(budget, probability=True, random_state=seed)
-    return DiffUseSelector(
+        return skdiffuse.NormSelector(budget, probability=True, random_state=seed)
+    return skdiffuse.DiffUseSelector(
         budget,
         clustering=clustering,
         representative=representative,
@@ -82,7 +75,7 @@ def make_rule(
     if name == "fixed":
         if risk is not None:
             raise ValueError("--rule fixed does not look at the risk; drop --risk.")
-        return FixedBudget()
+        return skdiffuse.FixedBudget()
     if name == "betting" and selector not in DRAWN:
         raise ValueError(
             f"--rule betting holds for random draws only, and --selector {selector} "
@@ -91,8 +84,8 @@ def make_rule(
     if risk is not None and not 0 < risk < 1:
         raise ValueError(f"--risk {risk:g} is not between 0 and 1; give, say, 0.1.")
     if name == "betting":
-        return BettingRule(**_given(alpha=risk))
-    return HypergeometricRule(**_given(risk=risk, ties=ties))
+        return skdiffuse.BettingRule(**_given(alpha=risk))
+    return skdiffuse.HypergeometricRule(**_given(risk=risk, ties=ties))
 
 
 def _given(**options: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import has_fit_parameter
 
-from skdiffuse._validation import rows_in_words
+from skdiffuse._words import rows_in_words
 from skdiffuse.ppi._base import BasePPIMeanEstimator, constant_model
 from skdiffuse.ppi._models import EstimatorModel, LinearModel, Model, linear_hat
 from skdiffuse.ppi._sample import Sample
