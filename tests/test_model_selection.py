@@ -27,6 +27,7 @@ from skdiffuse import (
     SigmoidPPIMeanEstimator,
     neg_labeled_squared_error,
 )
+from skdiffuse._validation import check_groups
 from skdiffuse.datasets import make_judged_pool
 
 
@@ -168,6 +169,21 @@ def test_groups_left_out_change_nothing():
         twin = KFold(3, **options).split(labeled)
         tests = [test for _, test in folds_of(LabeledKFold(3, **options), y, None)]
         assert tests == [labeled[test].tolist() for _, test in twin]
+
+
+@given(
+    st.sampled_from([st.integers(-3, 3), st.floats(-2, 2), st.text("ab0", max_size=2)])
+    .flatmap(lambda names: st.lists(names, min_size=1, max_size=12))
+    .map(np.array),
+    seeds,
+)
+def test_groups_of_an_array_are_numbered_as_those_of_a_list(groups, seed):
+    rows = np.random.default_rng(seed).permutation(len(groups))[: len(groups) // 2 + 1]
+    for read in (None, rows):
+        expected = check_groups(groups.tolist(), len(groups), read)
+        np.testing.assert_array_equal(check_groups(groups, len(groups), read), expected)
+        series = pd.Series(groups)
+        np.testing.assert_array_equal(check_groups(series, len(groups), read), expected)
 
 
 @pytest.mark.parametrize(

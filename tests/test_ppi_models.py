@@ -1,6 +1,7 @@
 """How g is fitted: ridge, logistic curve, any estimator; folds and pools in chunks."""
 
 import itertools
+import tracemalloc
 
 import numpy as np
 import pandas as pd
@@ -8,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.base import clone
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeCV
@@ -678,3 +680,97 @@ def test_moments_that_are_none_are_refused():
     listed = PoolMoments(10, [0.5], [[2.0]])
     assert np.isfinite(PPIMeanEstimator().fit(X, y, pool=listed).mean_)
     assert sum([listed, listed]).count == 20
+
+
+# Pools of any size
+
+
+def test_moments_of_more_rows_than_a_batch():
+    rng = np.random.default_rng(0)
+    rows = 1e6 + rng.normal(size=(200_000, 3))
+    rows[:, 1] = 0.1
+    where = rng.uniform(size=len(rows)) < 0.5
+    where[50_000:90_000] = True
+    where[100_000:140_000] = False
+    for mask, meant in ((None, rows), (where, rows[where])):
+        moments = PoolMoments.of_checked(rows, mask)
+        assert moments.count == len(meant)
+        np.testing.assert_allclose(moments.mean, meant.mean(axis=0), rtol=1e-11)
+        covariance = np.cov((meant - 1e6).T, ddof=0)
+        np.testing.assert_allclose(moments.covariance(), covariance, atol=1e-9)
+        assert moments.mean[1] == 0.1
+        assert not moments.comoment[1].any()
+
+
+@pytest.mark.parametrize("name", FAMILY)
+@pytest.mark.parametrize("blocks", [(700, 1), (700, 2), (5_000, 2)])
+def test_blocks_of_dask_are_added_up_where_they_are(name, blocks, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    X, y = make_judged_pool(4_000, 40, judge=[0.8, 0.3], random_state=0)
+    here, labels, pool = split(X, y)
+    array = da.from_array(pool, chunks=blocks)
+    monkeypatch.setattr(da.Array, "__array__", None)
+    by_blocks, at_once = (
+        clone(FAMILY[name]).fit(here, labels, pool=rows) for rows in (array, pool)
+    )
+    for estimator in (by_blocks, at_once):
+        assert estimator.n_unlabeled_ == len(pool)
+    assert by_blocks.mean_ == pytest.approx(at_once.mean_, abs=1e-10)
+    assert by_blocks.confidence_interval() == pytest.approx(
+        at_once.confidence_interval(), abs=1e-10
+    )
+    np.testing.assert_allclose(by_blocks.judge_mean_, at_once.judge_mean_, atol=1e-10)
+    moments = PoolMoments.of(array)
+    np.testing.assert_allclose(moments.comoment, PoolMoments.of(pool).comoment)
+
+
+def test_bad_blocks_of_dask_are_named():
+    da = pytest.importorskip("dask.array")
+    X, y = make_judged_pool(300, None, random_state=0)
+    pool = np.zeros((50, 1))
+    pool[33] = np.nan
+    for estimator in (PPIMeanEstimator(), SigmoidPPIMeanEstimator(Cs=[1])):
+        with pytest.raises(ValueError, match="chunk 3 of pool contains NaN in row 3"):
+            estimator.fit(X, y, pool=da.from_array(pool, chunks=10))
+        with pytest.raises(ValueError, match="pool has 2 columns, but X has 1"):
+            estimator.fit(X, y, pool=da.zeros((50, 2), chunks=10))
+        with pytest.raises(ValueError, match="is no table of judge scores"):
+            estimator.fit(X, y, pool=da.zeros(50, chunks=10))
+
+
+def test_partitions_of_a_dask_dataframe_are_chunks():
+    dd = pytest.importorskip("dask.dataframe")
+    X, y = make_judged_pool(300, 30, judge=[0.8, 0.2], random_state=0)
+    here, labels, pool = split(X, y)
+    here, pool = (pd.DataFrame(rows, columns=["a", "b"]) for rows in (here, pool))
+    at_once = PPIMeanEstimator().fit(here, labels, pool=pool)
+    estimator = PPIMeanEstimator().fit(
+        here, labels, pool=dd.from_pandas(pool, npartitions=4)
+    )
+    assert estimator.n_unlabeled_ == len(pool)
+    assert estimator.mean_ == pytest.approx(at_once.mean_, abs=1e-10)
+    swapped = dd.from_pandas(pool[["b", "a"]], npartitions=1)
+    with pytest.raises(ValueError, match="chunk 0 of pool has the columns"):
+        estimator.fit(here, labels, pool=swapped)
+
+
+@pytest.mark.parametrize("name", ["ols", "ridge", "sigmoid"])
+def test_memory_does_not_grow_with_the_pool(name):
+    X, y = make_judged_pool(400_000, 50, random_state=0)
+    here, labels, pool = split(X, y)
+    estimator = clone(FAMILY[name])
+
+    def peak(*data, **more):
+        tracemalloc.start()
+        try:
+            estimator.fit(*data, **more)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(here, labels)
+    chunks = [peak(here, labels, pool=[pool] * n) for n in (1, 10)]
+    assert chunks[1] < 1.1 * chunks[0]
+    # Where the rows are in X: some masks, no copy.
+    assert peak(here, labels, pool=pool) < X.nbytes
+    assert peak(X, y) < peak(here, labels, pool=pool) + X.nbytes / 2

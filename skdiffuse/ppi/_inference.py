@@ -99,7 +99,8 @@ class InferenceMixin(SpreadMixin):
         own fit, with normal noise for the pool, and the error of each is divided by
         its own standard error. The labels' part of that is held above 1 / n of its
         value here, since a small sample may be of equal rows. Levels beyond .9998 need
-        more samples than that.
+        more samples than that. It draws each labelled row 9,999 times: seconds for
+        some ten thousand rows, for which ``"t"`` is hardly another interval.
 
         ``"wilson"`` is the score interval [1]_ at `mean_` with the effective sample
         size ``n / d``. The design effect d is the variance of the estimate relative
