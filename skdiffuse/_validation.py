@@ -1,5 +1,7 @@
 """Messages about the user's data that name the argument, the row and the mend."""
 
+import itertools
+from collections import defaultdict
 from collections.abc import Sequence
 from numbers import Real
 from typing import Any
@@ -321,9 +323,10 @@ def check_groups(
             return np.unique(names, return_inverse=True)[1]
     values = list(groups)
     read = values if rows is None else [values[row] for row in rows.tolist()]
-    found: dict[Any, int] = {}
+    # A value that is new takes the next number.
+    found: dict[Any, int] = defaultdict(itertools.count().__next__)
     try:
-        codes = [found.setdefault(value, len(found)) for value in read]
+        codes = np.fromiter(map(found.__getitem__, read), np.intp, len(read))
     except TypeError:
         _refuse_missing(read, rows)
         _refuse_unhashable(read, rows)
@@ -333,7 +336,7 @@ def check_groups(
     try:
         order = [found[name] for name in sorted(found)]
     except TypeError:
-        return np.array(codes, dtype=np.intp)
+        return codes
     return np.argsort(order)[codes]
 
 

@@ -774,3 +774,20 @@ def test_memory_does_not_grow_with_the_pool(name):
     # Where the rows are in X: some masks, no copy.
     assert peak(here, labels, pool=pool) < X.nbytes
     assert peak(X, y) < peak(here, labels, pool=pool) + X.nbytes / 2
+
+
+def test_prediction_that_is_no_number_is_refused():
+    class Broken(LinearRegression):
+        def predict(self, X):
+            return np.where(X[:, 0] > 2, np.nan, super().predict(X))
+
+    X, y = make_judged_pool(300, 30, random_state=0)
+    here, labels, pool = split(X, y)
+    pool[7] = 3
+    estimator = PPIMeanEstimator(regressor=Broken())
+    for more in ({}, {"groups": np.arange(30)}):
+        with pytest.raises(ValueError, match="prediction of a row is NaN"):
+            estimator.fit(here, labels, pool=pool, **more)
+    X, y = np.concatenate([here, pool]), np.append(labels, np.full(270, np.nan))
+    with pytest.raises(ValueError, match="prediction of a row is NaN"):
+        estimator.fit(X, y, groups=np.arange(300))

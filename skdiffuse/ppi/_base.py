@@ -202,6 +202,7 @@ class BasePPIMeanEstimator(
             seen = _Seen.of(models, X, others)
         else:
             values = _predicted(models, self._origin, X, others)
+            _check_prediction(values)
             seen = _Seen(
                 PoolMoments.of_checked(X, others),
                 PoolMoments.of_checked(values[:, np.newaxis]),
@@ -464,6 +465,7 @@ class _Seen:
         total = cls(*nothing)
         for batch in batches(rows, where):
             values = _average(models, batch.astype(np.float64, copy=False))
+            _check_prediction(values)
             total = total + cls(
                 PoolMoments.of_checked(batch),
                 PoolMoments.of_checked(values[:, np.newaxis]),
@@ -490,6 +492,14 @@ def _seen_of(
 def _average(models: list[tuple[float, Any]], X: np.ndarray) -> np.ndarray:
     """Return g of judge scores, less their origin: the mean over the folds."""
     return sum(share * model.values(X) for share, model in models)
+
+
+def _check_prediction(values: np.ndarray) -> None:
+    if not np.isfinite(values).all():
+        raise ValueError(
+            "The prediction of a row is NaN or infinite; pass a regressor that "
+            "predicts every row, or divide X by a constant."
+        )
 
 
 def _predicted(
