@@ -5,6 +5,7 @@ import re
 import shlex
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pandas as pd
@@ -23,7 +24,7 @@ from skdiffuse import (
     RandomSelector,
     RidgePPIMeanEstimator,
 )
-from skdiffuse.cli import main
+from skdiffuse.cli import _selectors, main
 from skdiffuse.cli._embed import difference_vectors
 from skdiffuse.datasets import load_digit_captions, make_judged_pool
 
@@ -258,6 +259,22 @@ def test_booleans_are_no_preferences(run, captions_frame, captions_file):
         code, _, err = run("compare", captions_file, "--oracle", "p")
         assert code == 2
         assert "write A, B or tie" in err
+
+
+def test_an_approximation_is_a_note(run, captions_file, monkeypatch):
+    make = _selectors.make
+
+    def make_small(*arguments):
+        return make(*arguments).set_params(max_exact=50)
+
+    monkeypatch.setattr(_selectors, "make", make_small)
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        code, _, err = run("compare", captions_file, "--oracle", "preference")
+    assert code == 0
+    assert re.fullmatch(
+        r"skdiffuse: note: \d+ distinct rows are more than max_exact=50: .*\n", err
+    )
 
 
 def test_select_takes_other_selectors(run, captions_file, tmp_path):

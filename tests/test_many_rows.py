@@ -222,8 +222,8 @@ def test_the_warning_names_the_switch_and_what_it_takes():
     assert len(found) == 1
     assert str(found[0].message) == (
         "120 distinct rows are more than max_exact=100: they are clustered from "
-        "micro-clusters on. With max_exact=120 they are clustered one by one, which "
-        "takes 0.000115 GB of memory."
+        "micro-clusters on. DiffUseSelector(max_exact=120) clusters them one by one, "
+        "in 0.000115 GB of memory."
     )
     DiffUseSelector(max_exact=120).fit(X)
 

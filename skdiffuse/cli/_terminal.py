@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
@@ -23,7 +24,7 @@ def run(command: Any, arguments: Sequence[str] | None) -> int:
     # A terminal of another encoding shows what it can; a closed stream shows nothing.
     sys.stdout, sys.stderr = (_lenient(stream) for stream in (sys.stdout, sys.stderr))
     try:
-        with _ended_like_ctrl_c():
+        with _ended_like_ctrl_c(), _notes():
             code = command.main(
                 arguments if arguments is None else list(arguments),
                 prog_name="skdiffuse",
@@ -47,8 +48,8 @@ def run(command: Any, arguments: Sequence[str] | None) -> int:
     except MemoryError:
         return _fail(
             "out of memory; give fewer or shorter examples. Where a tree of the "
-            "differences is built (4 n² bytes for n rows), --clustering kmeans needs "
-            "none."
+            "differences is built (8 n² bytes for n rows, up to 0.8 GB), --clustering "
+            "kmeans needs none."
         )
     except Exception as error:
         if hasattr(error, "format_message"):  # what typer says of the arguments
@@ -82,6 +83,28 @@ def _ended_like_ctrl_c() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
+
+
+@contextmanager
+def _notes() -> Iterator[None]:
+    """Print warnings of this package as notes at the end, each once."""
+    found: dict[str, None] = {}
+    usual = warnings.showwarning
+
+    def keep(message: Any, category: type[Warning], *rest: Any) -> None:
+        if category.__module__.startswith("skdiffuse."):
+            found[" ".join(str(message).split())] = None
+        else:
+            usual(message, category, *rest)
+
+    warnings.showwarning = keep  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        warnings.showwarning = usual
+        with suppress(OSError):
+            for note in found:
+                print("skdiffuse: note:", note, file=sys.stderr)
 
 
 @contextmanager

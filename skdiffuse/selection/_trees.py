@@ -104,9 +104,9 @@ class TreeBuilder:
                 ApproximateClusteringWarning(
                     f"{self._too_many} distinct rows are more than "
                     f"max_exact={self.max_exact}: they are clustered from "
-                    f"micro-clusters on. With max_exact={self._too_many} they are "
-                    "clustered one by one, which takes "
-                    f"{_memory_of_rows(self._too_many) / 1e9:.3g} GB of memory."
+                    "micro-clusters on. "
+                    f"DiffUseSelector(max_exact={self._too_many}) clusters them one by "
+                    f"one, in {_memory_of_rows(self._too_many) / 1e9:.3g} GB of memory."
                 ),
                 stacklevel=2,
             )
