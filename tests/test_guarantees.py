@@ -189,7 +189,7 @@ def test_each_draw_gives_an_unbiased_estimate(seed, judged):
             for row in left:
                 order = [*before, row]
                 last = estimated(order, weights, judge, y[order])
-                for_a, low, for_b, high = last.bets[-1]
+                for_a, low, for_b, high = last.bets(length)[:, 0]
                 chance = weights[row] / weights[left].sum()
                 totals += chance * np.array([last.values[-1], for_a, for_b])
                 reach.append((low, high))
@@ -200,7 +200,7 @@ def test_each_draw_gives_an_unbiased_estimate(seed, judged):
                     changed = estimated(
                         order, weights, judge, [*y[list(before)], other]
                     )
-                    for_a, low, for_b, high = changed.bets[-1]
+                    for_a, low, for_b, high = changed.bets(length)[:, 0]
                     assert low - 1e-12 <= for_a
                     assert for_b <= high + 1e-12
                     reach.append((low, high))
@@ -219,7 +219,7 @@ def test_wealth_has_the_mean_one_where_both_are_equal(judged):
     for order, chance in orders_with_chances(weights, 4):
         wealth = Wealth(Draws(np.array(order), weights, judge if judged else None, 6))
         for row in order:
-            wealth.add(y[row])
+            wealth.add(y[[row]])
         total += chance * np.exp(wealth._growth).mean(axis=0)
     np.testing.assert_allclose(total, 1, rtol=1e-10)
 

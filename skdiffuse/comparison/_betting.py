@@ -12,6 +12,16 @@ _BETS = (np.arange(100) + 0.5) / 100
 _PRECISION = 1e-9
 _ROUNDING = 1e-9
 _CERTAIN = 1e-12
+# How many draws are looked at together: memory for one number a bet and draw.
+_AT_ONCE = 1000
+_LEAST_ROOM = 1e-6
+# Turns bets on B into bets on A with the sides changed.
+_MIRROR = np.array([[1.0], [1.0], [-1.0], [-1.0]])
+# The growth of bets is a smooth function of the mean; a polynomial through so many
+# points of an interval is the same to the last digits if the interval begins at least
+# its own length above what the growth is infinite at, and is made half as long.
+_POINTS = np.cos(np.pi * (np.arange(20) + 0.5) / 20)
+_TO_POLYNOMIAL = np.linalg.inv(np.polynomial.chebyshev.chebvander(_POINTS, 19))
 
 
 class Wealth:
@@ -36,18 +46,25 @@ class Wealth:
         self.logs = (0.0, 0.0)
         self._growth = np.zeros((len(_BETS), 2))
 
-    def add(self, preference: float) -> None:
-        """Take the next preference."""
+    def add(self, preferences: np.ndarray) -> None:
+        """Take the next preferences."""
         now = self.estimates
-        now.add(preference)
-        for_a, low, for_b, high = now.bets[-1]
+        seen = len(now)
+        for preference in preferences.tolist():
+            now.add(preference)
         # B is ahead of A by the negative.
-        values, lows = np.array([for_a, -for_b]), np.array([low, -high])
-        self._growth += _log_factors(values, lows, 0.0)
-        on_a, on_b = _mixed(self._growth).tolist()
+        bets = now.bets(seen) * _MIRROR
+        on_a, on_b = self.logs
+        for first in range(0, bets.shape[1], _AT_ONCE):
+            part = bets[:, first : first + _AT_ONCE]
+            factors = _log_factors(part[::2], part[1::2], 0.0)
+            path = _added_up(self._growth, factors)
+            self._growth = path[..., -1]
+            highest_a, highest_b = _mixed(path).max(axis=1).tolist()
+            on_a, on_b = max(on_a, highest_a), max(on_b, highest_b)
         self.logs = (
-            math.inf if now.least > _CERTAIN else max(self.logs[0], on_a),
-            math.inf if now.most < -_CERTAIN else max(self.logs[1], on_b),
+            math.inf if now.least > _CERTAIN else on_a,
+            math.inf if now.most < -_CERTAIN else on_b,
         )
 
 
@@ -83,8 +100,8 @@ def confidence_sequence(
     Notes
     -----
     The values against which no bet of the kind of `BettingRule` has ever won
-    ``2 / (1 - confidence_level)``, on either side. It needs a second for some hundred
-    preferences, and grows with the square of their number.
+    ``2 / (1 - confidence_level)``, on either side. It needs a second for some thousand
+    preferences, and grows about in proportion to their number.
 
     Examples
     --------
@@ -96,11 +113,12 @@ def confidence_sequence(
     """
     values = _checked(preferences, draws)
     check_level(confidence_level, "confidence_sequence")
-    estimates, survivors = Estimates(draws), Survivors(1 - confidence_level)
+    estimates = Estimates(draws)
+    survivors = Survivors(estimates, 1 - confidence_level)
     ends = np.empty((len(values), 2))
     for t, value in enumerate(values.tolist()):
         estimates.add(value)
-        ends[t] = survivors.after(estimates)
+        ends[t] = survivors.now()
     return ends[:, 0], ends[:, 1]
 
 
@@ -109,87 +127,165 @@ class Survivors:
 
     Parameters
     ----------
+    estimates : Estimates
+        Those there are, and that will be added.
     alpha : float
         Half of it goes to each side.
     """
 
-    def __init__(self, alpha: float) -> None:
+    def __init__(self, estimates: Estimates, alpha: float) -> None:
         limit = math.log(2 / alpha)
+        self._estimates = estimates
         # B is ahead of A by the negative, so the upper end is the lower one of that.
-        self._low, self._minus_high = _LowerEnd(limit), _LowerEnd(limit)
+        self._low = _LowerEnd(estimates, slice(0, 2), limit)
+        self._minus_high = _LowerEnd(estimates, slice(2, 4), limit)
 
-    def after(self, estimates: Estimates) -> tuple[float, float]:
+    def now(self) -> tuple[float, float]:
         """Return the interval after all the estimates there are."""
-        for_a, lows, for_b, highs = np.array(estimates.bets).T
-        high = -self._minus_high.value
-        low = self._low.after(for_a, lows, estimates.least, high)
-        high = -self._minus_high.after(-for_b, -highs, -estimates.most, -low)
-        return low, high
+        now = self._estimates
+        low = self._low.now(now.least, -self._minus_high.value)
+        return low, -self._minus_high.now(-now.most, -low)
 
 
 class _LowerEnd:
     """The least mean against which bets that it is exceeded have never won."""
 
-    def __init__(self, limit: float) -> None:
+    def __init__(self, estimates: Estimates, side: slice, limit: float) -> None:
         self.value = -1.0
-        self._limit = limit
+        self._estimates, self._side, self._limit = estimates, side, limit
         self._growth = np.zeros(len(_BETS))
         self._seen = 0
+        # The growth on those seen, against means from `_first` to `_last`.
+        self._polynomial = np.zeros((len(_POINTS), len(_BETS)))
+        self._first = self._last = math.nan
+        self._counted = 0
+        self._highest = -math.inf
 
-    def after(
-        self, values: np.ndarray, lows: np.ndarray, least: float, stop: float
-    ) -> float:
-        """Return it after all these estimates, in [least, stop]."""
-        fresh = _log_factors(values[self._seen :], lows[self._seen :], self.value)
-        path = self._growth[:, np.newaxis] + fresh.cumsum(axis=1)
+    def now(self, least: float, stop: float) -> float:
+        """Return it after all the estimates there are, in [least, stop]."""
         end = self.value
-        if _mixed(path).max() >= self._limit:
-            end = _least(values, lows, self._limit, end, stop)
+        values, lows = self._bets(self._seen)
+        most, growth = _run(values, lows, end, self._growth)
+        if most >= self._limit:
+            end = self._least(values, lows, end, stop)
         end = min(max(end, least), stop)
+        self._seen = len(self._estimates)
         if end != self.value:
-            # The wealth against another mean has to be counted from the start.
-            path = _log_factors(values, lows, end).cumsum(axis=1)
-        self.value, self._growth, self._seen = end, path[:, -1], len(values)
+            growth = self._growth_against(end)
+        self.value, self._growth = end, growth
         return end
+
+    def _bets(self, first: int = 0) -> np.ndarray:
+        bets = self._estimates.bets(first)[self._side]
+        return bets if self._side.start == 0 else -bets
+
+    def _least(
+        self, values: np.ndarray, lows: np.ndarray, start: float, stop: float
+    ) -> float:
+        """Return the least mean in [start, stop] against which these have not won."""
+
+        def refuted(mean: float) -> bool:
+            before = self._growth_against(mean)
+            return _run(values, lows, mean, before)[0] >= self._limit
+
+        # The wealth falls as the mean rises, so most means need not be asked for.
+        known, edge = start, min(self._covered_from(start), stop)
+        while refuted(edge):
+            if edge == stop:
+                return stop
+            known, edge = edge, min(self._covered_from(edge), stop)
+        while stop - start > _PRECISION:
+            middle = (start + stop) / 2
+            if middle <= known or (middle < edge and refuted(middle)):
+                start = middle
+            else:
+                stop = middle
+        return start
+
+    def _growth_against(self, mean: float) -> np.ndarray:
+        """Return how the bets on the estimates seen have grown against a mean."""
+        self._count()
+        if not self._first <= mean <= self._last:
+            self._covered_from(mean)
+        if self._first <= mean <= self._last:
+            middle, half = self._last + self._first, self._last - self._first
+            place = min(max((2 * mean - middle) / half, -1.0), 1.0)
+            powers = np.cos(math.acos(place) * np.arange(len(_POINTS)))
+            return powers @ self._polynomial
+        values, lows = self._bets()[:, : self._seen]
+        return _run(values, lows, mean, np.zeros(len(_BETS)))[1]
+
+    def _covered_from(self, start: float) -> float:
+        """Let the polynomial hold from `start` on; return the last mean it holds for.
+
+        Infinity where it is not needed, or of no use.
+        """
+        self._count()
+        if self._first <= start < self._last:
+            return self._last
+        room = start - self._highest
+        self._first = self._last = math.nan
+        if not _LEAST_ROOM < room < math.inf:
+            return math.inf
+        self._first, self._last = start, start + room / 2
+        self._counted = 0
+        self._polynomial[:] = 0.0
+        self._count()
+        return self._last
+
+    def _count(self) -> None:
+        """Take up in the polynomial what was seen since."""
+        if self._counted == self._seen:
+            return
+        values, lows = self._bets(self._counted)[:, : self._seen - self._counted]
+        self._highest = max(self._highest, float(lows.max()))
+        if self._last - self._first > self._first - self._highest:
+            self._first = self._last = math.nan
+        if self._first < self._last:
+            half = (self._last - self._first) / 2
+            means = self._first + half * (1 + _POINTS[:, np.newaxis])
+            for first in range(0, len(values), _AT_ONCE):
+                part = slice(first, first + _AT_ONCE)
+                growth = _log_factors(values[part], lows[part], means).sum(axis=2)
+                self._polynomial += _TO_POLYNOMIAL @ growth.T
+        self._counted = self._seen
 
 
 def surviving(estimates: Estimates, alpha: float) -> tuple[float, float]:
     """Return the interval of means that no bet on these estimates refutes."""
-    return Survivors(alpha).after(estimates)
+    return Survivors(estimates, alpha).now()
 
 
-def _least(
-    values: np.ndarray, lows: np.ndarray, limit: float, start: float, stop: float
-) -> float:
-    """Return the least mean in [start, stop] against which the bets have not won."""
-
-    def refuted(mean: float) -> bool:
-        growth = _log_factors(values, lows, mean).cumsum(axis=1)
-        return bool(_mixed(growth).max() >= limit)
-
-    if refuted(stop):
-        return stop
-    # The wealth falls as the mean rises.
-    while stop - start > _PRECISION:
-        middle = (start + stop) / 2
-        if refuted(middle):
-            start = middle
-        else:
-            stop = middle
-    return start
+def _run(
+    values: np.ndarray, lows: np.ndarray, mean: float, growth: np.ndarray
+) -> tuple[float, np.ndarray]:
+    """Return the largest log wealth on the way, and how the bets have grown at last."""
+    most = -math.inf
+    for first in range(0, len(values), _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        path = _added_up(growth, _log_factors(values[part], lows[part], mean))
+        most = max(most, float(_mixed(path).max()))
+        growth = path[:, -1]
+    return most, growth
 
 
-def _log_factors(values: np.ndarray, lows: np.ndarray, mean: float) -> np.ndarray:
+def _added_up(growth: np.ndarray, factors: np.ndarray) -> np.ndarray:
+    """Return the growth after each factor; the same whichever come at once."""
+    path = np.concatenate([growth[..., np.newaxis], factors], axis=-1)
+    return path.cumsum(axis=-1)[..., 1:]
+
+
+def _log_factors(values: np.ndarray, lows: np.ndarray, mean: Any) -> np.ndarray:
     """Return by which factors bets that the estimates exceed `mean` grow, in logs.
 
     Returns
     -------
-    ndarray of shape (n_bets, n_values)
+    ndarray of shape (n_bets, n_values), of more dimensions if `values` or `mean` are.
     """
     room = mean - lows
     open_ = room > _ROUNDING
     gains = np.divide(values - mean, room, out=np.zeros_like(room), where=open_)
-    factors = np.log1p(_BETS[:, np.newaxis] * gains)
+    factors = np.log1p(np.multiply.outer(_BETS, gains))
     # Without room all that is left is the least possible, or `mean` itself is not.
     factors[:, ~open_ & (values > mean + _ROUNDING)] = np.inf
     return factors

@@ -1,6 +1,8 @@
 """PreferenceComparison: judge one example after the other until it is clear."""
 
+from array import array
 from collections.abc import Mapping
+from itertools import islice
 from numbers import Integral
 from typing import Any, Self
 
@@ -254,8 +256,11 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         self._go_on()
         if self.termination_condition_ != "in_progress":
             return np.empty(0, dtype=np.intp)
-        waiting = [row for row in self._order if row not in self._answers]
-        return np.array(waiting[:n], dtype=np.intp)
+        # What counts is answered.
+        places = range(self.n_annotations_, len(self._order))
+        rows = (self._order[place] for place in places)
+        waiting = (row for row in rows if row not in self._answers)
+        return np.fromiter(islice(waiting, n), dtype=np.intp)
 
     def tell(self, indices: Any, preferences: Any) -> Self:
         """Take answers, in any order; they count in the order of annotation.
@@ -405,7 +410,7 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
             return 0
         return likely_left(
             self.stopping_rule_,
-            np.array(self._counted, dtype=np.float64),
+            np.array(self._counted),
             self._n_judgeable,
             self.min_annotations,
             len(self._order),
@@ -489,8 +494,8 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
             winner=self.winner_,
             termination_condition=self.termination_condition_,
             risk=self.risk_,
-            preferences=np.array(self._counted, dtype=np.float64),
-            risks=np.array(self._risks, dtype=np.float64),
+            preferences=np.array(self._counted),
+            risks=np.array(self._risks),
             n_examples=self._n_judgeable,
             n_known_ties=len(self._known_ties),
             n_skipped=len(self._skipped),
@@ -622,10 +627,12 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         """Take other answers, and another order if other rows are left out."""
         before = self._left_out
         self._leave_out(answers)
-        order = self._order
+        if self._left_out == before:
+            self._skipped = skipped
+            self._count_again(answers)
+            return
         try:
-            if self._left_out != before:
-                order = self._order_again()
+            order = self._order_again()
         except ValueError:
             self._left_out = before
             raise
@@ -645,12 +652,28 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
 
     def _restart(self, answers: dict[int, float | None]) -> None:
         """Count these answers, and no others."""
-        self._answers = dict(answers)
-        self._counted: list[float] = []
-        self._risks: list[float] = []
-        self.winner_ = 0
+        self._counted, self._risks = array("d"), array("d")
         self.risk_: float | None = None
         self.termination_condition_ = "in_progress"
+        self._count_again(answers)
+
+    def _count_again(self, answers: dict[int, float | None]) -> None:
+        """Count these answers, from the first that is another in the same order."""
+        self._answers = dict(answers)
+        counted = zip(self._order, self._counted, strict=False)
+        others = (
+            place
+            for place, (row, preference) in enumerate(counted)
+            if answers.get(row) != preference
+        )
+        first = next(others, None)
+        if first is not None:
+            del self._counted[first:], self._risks[first:]
+            known = first > 0 and not np.isnan(self._risks[-1])
+            self.risk_ = self._risks[-1] if known else None
+            self.termination_condition_ = "in_progress"
+        if self.termination_condition_ == "in_progress":
+            self.winner_ = 0
         self._assess()
 
     def _go_on(self) -> None:
@@ -697,13 +720,13 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
                 self._count(preference)
         finally:
             self.n_annotations_ = len(self._counted)
-            self.annotated_indices_ = np.array(
-                self._order[: self.n_annotations_], dtype=np.intp
-            )
+            self.annotated_indices_ = self._rows[
+                self._draws.order[: self.n_annotations_]
+            ]
 
     def _count(self, preference: float) -> None:
         """Take the next preference in the order, and say whether that ends it."""
-        preferences = np.array([*self._counted, preference])
+        preferences = np.append(np.array(self._counted), preference)
         assessment = Assessment(
             *self.stopping_rule_.assess(preferences, self._n_judgeable)
         )

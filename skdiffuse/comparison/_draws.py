@@ -1,5 +1,6 @@
 """One unbiased estimate of the winning distance from each draw of known probability."""
 
+from array import array
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -94,13 +95,10 @@ class Estimates:
 
     Attributes
     ----------
-    preferences : list of float
+    preferences : array of float
         The preferences so far.
-    values : list of float
+    values : array of float
         Of each draw the estimate to be averaged.
-    bets : list of tuple of float
-        Of each draw the estimate for bets on A and the least value that it could have
-        had, and the estimate for bets on B and its greatest value.
     least, most : float
         What the mean preference is between, since the rest is in [-1, 1].
     """
@@ -111,24 +109,33 @@ class Estimates:
                 "draws have no weights: the order was not one of draws with known "
                 "probabilities."
             )
-        self.preferences: list[float] = []
-        self.values: list[float] = []
-        self.bets: list[tuple[float, float, float, float]] = []
+        # Arrays of this kind are appended to and copied without looking at each number.
+        self.preferences = array("d")
+        self.values = array("d")
+        self._bets = array("d")
         self.least, self.most = -1.0, 1.0
-        self._order = draws.order
+        self._order = order = draws.order
         self._n = draws.n_examples
-        self._chances = draws.weights.copy()
-        self._inverse = 1 / self._chances
+        inverse = 1 / draws.weights
+        never = np.ones(self._n, dtype=bool)
+        never[order] = False
+        # Of the rows that are left at each draw, those never ordered come last.
+        self._left = _sums_from(draws.weights, order, never)
+        self._inverse_drawn = inverse[order]
+        largest = np.append(self._inverse_drawn, inverse[never].max(initial=0.0))
+        self._largest = np.maximum.accumulate(largest[::-1])[::-1]
         self._total = 0.0
-        self._sums = np.zeros(6)
+        self._sums = [0.0] * 6
         self._judge = None if draws.judge is None else draws.judge.copy()
         if self._judge is not None:
-            scaled = self._judge * self._inverse / self._n
+            self._unseen = _sums_from(self._judge, order, never)
+            scaled = self._judge * inverse / self._n
             mean = float(self._judge.mean())
-            self._judge_variance = float(self._chances @ scaled**2) - mean**2
+            self._judge_variance = float(draws.weights @ scaled**2) - mean**2
             # How large a prediction may be without reaching further than that.
-            reach = max(float(self._inverse.max()), _REACH * self._n)
-            self._room = reach * self._chances - 1
+            reach = max(float(inverse.max()), _REACH * self._n)
+            self._room = reach * draws.weights - 1
+            self._inverse = inverse
 
     def __len__(self) -> int:
         """Return the number of draws."""
@@ -136,52 +143,74 @@ class Estimates:
 
     def add(self, preference: float) -> None:
         """Take the preference of the next row of the order."""
-        row, n = int(self._order[len(self)]), self._n
-        left = float(self._chances.sum())
-        scale = left * float(self._inverse[row]) / n
+        t, n = len(self), self._n
+        row, left = int(self._order[t]), float(self._left[t])
+        scale = left * float(self._inverse_drawn[t]) / n
         weight = self._judge_weight()
-        judge = 0.0 if self._judge is None else float(self._judge[row])
-        unseen = 0.0 if self._judge is None else float(self._judge.sum())
+        judge = unseen = 0.0
+        if self._judge is not None:
+            judge, unseen = float(self._judge[row]), float(self._unseen[t])
         level = self._level(weight)
-        others = n - len(self)
+        others = n - t
         value = (self._total + weight * unseen + level * others) / n
         value += (preference - weight * judge - level) * scale
-        bets = self._bets(row, preference, weight, left)
-        scaled = np.array([1.0, preference, judge, judge * judge, preference * judge])
-        scaled *= (scale, scale, scale, scale * scale, scale * scale)
-        self._sums += [1.0, *scaled]
+        bets = self._bets_on(row, preference, weight, left, scale)
+        terms = (
+            1.0,
+            scale,
+            preference * scale,
+            judge * scale,
+            judge * judge * (scale * scale),
+            preference * judge * (scale * scale),
+        )
+        self._sums = [a + b for a, b in zip(self._sums, terms, strict=True)]
         self._total += preference
-        self._chances[row] = self._inverse[row] = 0.0
         if self._judge is not None:
-            self._judge[row] = self._room[row] = 0.0
+            self._judge[row] = self._room[row] = self._inverse[row] = 0.0
         self.least = max(self.least, (self._total - others + 1) / n)
         self.most = min(self.most, (self._total + others - 1) / n)
         self.preferences.append(preference)
-        self.bets.append(bets)
+        self._bets.extend(bets)
         self.values.append(value)
 
-    def precede(self, preferences: list[float]) -> bool:
-        """Tell whether these preferences begin with those so far."""
-        return self.preferences == preferences[: len(self)]
+    def bets(self, first: int = 0) -> np.ndarray:
+        """Return what can be bet on of each draw from a `first` one on.
 
-    def _bets(
-        self, row: int, preference: float, weight: float, left: float
+        Returns
+        -------
+        ndarray of shape (4, n_draws)
+            The estimates for bets on A and the least values that they could have had,
+            and the estimates for bets on B and their greatest values.
+        """
+        return np.array(self._bets[4 * first :]).reshape(-1, 4).T
+
+    def precede(self, preferences: np.ndarray) -> bool:
+        """Tell whether these preferences begin with those so far."""
+        return np.array_equal(np.array(self.preferences), preferences[: len(self)])
+
+    def _bets_on(
+        self, row: int, preference: float, weight: float, left: float, scale: float
     ) -> tuple[float, float, float, float]:
         """Return the estimates for bets, and how far they could have gone."""
-        n, inverse = self._n, self._inverse
-        scale = left * float(inverse[row]) / n
+        n = self._n
         if self._judge is None:
-            middle, reach = self._total / n, float(inverse.max()) * left / n
+            reach = float(self._largest[len(self)]) * left / n
+            middle = self._total / n
             value = middle + preference * scale
             return value, middle - reach, value, middle + reach
         predicted = weight * self._judge
         ends = []
         for sign in (1.0, -1.0):
             # A's win where B's was predicted is what bets on B have to bear.
-            held = sign * np.minimum(sign * predicted, self._room)
+            if sign > 0:
+                held = np.minimum(predicted, self._room)
+            else:
+                held = np.maximum(predicted, -self._room)
             middle = (self._total + float(held.sum())) / n
-            reach = float(((1 + sign * held) * inverse).max()) * left / n
             value = middle + (preference - float(held[row])) * scale
+            held *= sign * self._inverse
+            held += self._inverse
+            reach = float(held.max()) * left / n
             ends += [value, middle - sign * reach]
         return ends[0], ends[1], ends[2], ends[3]
 
@@ -189,7 +218,7 @@ class Estimates:
         """Regress the scaled labels so far on the scaled judge, with a prior."""
         if self._judge is None:
             return 0.0
-        n, _, label, judge, square, product = self._sums.tolist()
+        n, _, label, judge, square, product = self._sums
         n = max(n, 1.0)
         covariance = product - label * judge / n
         variance = max(square - judge * judge / n, 0.0)
@@ -201,19 +230,26 @@ class Estimates:
 
     def _level(self, weight: float) -> float:
         """Return the weighted mean of what the judge leaves of the labels so far."""
-        _, ones, label, judge, *_ = self._sums.tolist()
+        _, ones, label, judge, *_ = self._sums
         return (label - weight * judge) / (ones + _PRIOR_OF_MEAN)
 
 
 def after(
-    estimates: Estimates | None, preferences: list[float], draws: Draws
+    estimates: Estimates | None, preferences: np.ndarray, draws: Draws
 ) -> Estimates:
     """Return the estimates after these preferences, from those of the last look."""
     if estimates is None or not estimates.precede(preferences):
         estimates = Estimates(draws)
-    for preference in preferences[len(estimates) :]:
+    for preference in preferences[len(estimates) :].tolist():
         estimates.add(preference)
     return estimates
+
+
+def _sums_from(values: np.ndarray, order: np.ndarray, never: np.ndarray) -> np.ndarray:
+    """Sum at each place of the order what it and the later ones and `never` have."""
+    last_first = np.append(values[never].sum(), values[order][::-1])
+    # Equal numbers are rounded to the same side again and again.
+    return np.cumsum(last_first, dtype=np.longdouble)[:0:-1].astype(np.float64)
 
 
 def estimates_of_draws(

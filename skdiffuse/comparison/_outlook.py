@@ -43,6 +43,8 @@ def likely_left(
     for total in _looks(n, least, most):
         if total == most and last:
             return total - n
+        if total - n > _FAR:
+            break
         if rule.assess(np.resize(preferences, total), n_examples).stop:
             return total - n
     return None

@@ -1,6 +1,7 @@
 """Stopping rules: when the preferences seen so far are enough."""
 
 import math
+from functools import lru_cache
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -216,7 +217,7 @@ class HypergeometricRule(StoppingRule):
             pool = max(decided, round(n_examples * decided / draws))
             pool = max(pool, min(2 * wins, most))
             draws, half = decided, (pool + 1) // 2
-        risk = float(stats.hypergeom.sf(wins - 1, pool, half, draws))
+        risk = _chance_of_wins(wins, pool, half, draws)
         return Assessment(leader, risk, risk < self.risk)
 
 
@@ -375,11 +376,11 @@ class BettingRule(StoppingRule):
                 f"n_examples={n_examples}, but the rule began with {draws.n_examples}; "
                 "take a fresh rule for other examples."
             )
-        wealth, given = self._wealth, preferences.tolist()
-        if wealth is None or not wealth.estimates.precede(given):
+        # Nothing is remembered of a look that is interrupted.
+        wealth, self._wealth = self._wealth, None
+        if wealth is None or not wealth.estimates.precede(preferences):
             wealth = Wealth(draws)
-        for preference in given[len(wealth.estimates) :]:
-            wealth.add(preference)
+        wealth.add(preferences[len(wealth.estimates) :])
         self._wealth = wealth
         return wealth
 
@@ -433,10 +434,23 @@ class FixedBudget(StoppingRule):
         leader = sign_of_sum(preferences)
         draws = self._draws
         if draws is not None and _is_weighted(draws) and len(preferences) < n_examples:
-            self._estimates = after(self._estimates, preferences.tolist(), draws)
-            mean, _ = combined(np.array(self._estimates.values), n_examples)
+            # Nothing is remembered of a look that is interrupted.
+            before, self._estimates = self._estimates, None
+            estimates = after(before, preferences, draws)
+            self._estimates = estimates
+            mean, _ = combined(np.array(estimates.values), n_examples)
             leader = 0 if abs(mean) < _NOTHING else int(np.sign(mean))
         return Assessment(leader, None, False)
+
+
+@lru_cache(maxsize=2**16)
+def _chance_of_wins(wins: int, pool: int, half: int, draws: int) -> float:
+    """Return the chance of so many wins or more.
+
+    Many comparisons come to the same counts, and a call of scipy costs more than all
+    else in a look.
+    """
+    return float(stats.hypergeom.sf(wins - 1, pool, half, draws))
 
 
 def _is_weighted(draws: Draws) -> bool:

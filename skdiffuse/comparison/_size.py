@@ -1,6 +1,7 @@
 """How far one is ahead: what the judged examples of a comparison say of all."""
 
 import warnings
+from array import array
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ class SizeMixin:
     n_annotations_: int
     annotated_indices_: np.ndarray
     termination_condition_: str
-    _counted: list[float]
+    _counted: array
     _draws: Draws
     _extended: bool
     _known_ties: np.ndarray
@@ -89,7 +90,7 @@ class SizeMixin:
         """
         check_is_fitted(self)
         check_level(confidence_level, "winning_distance")
-        preferences = np.array(self._counted, dtype=np.float64)
+        preferences = np.array(self._counted)
         if self.n_annotations_ == 0:
             raise ValueError("no preference counts yet; tell some.")
         if self.termination_condition_ == "all_annotated":
@@ -105,7 +106,7 @@ class SizeMixin:
 
     def _of_draws(self, preferences: np.ndarray, level: float) -> WinningDistance:
         n_examples = len(self._rows)
-        estimates = after(None, preferences.tolist(), self._draws)
+        estimates = after(None, preferences, self._draws)
         if self._fixed_sample:
             values = np.array(estimates.values)
             return _distance.of_fixed_sample(preferences, values, n_examples, level)
@@ -160,10 +161,10 @@ class SizeMixin:
         elif self._weights is None:
             weights[self.annotated_indices_] = self._stratum_sizes()
         elif self._fixed_sample:
-            order = np.append(
-                self._draws.order[:n],
-                np.setdiff1d(np.arange(n_examples), self._draws.order[:n]),
-            )
+            drawn = self._draws.order[:n]
+            others = np.ones(n_examples, dtype=bool)
+            others[drawn] = False
+            order = np.append(drawn, np.flatnonzero(others))
             chances = next_draw_probabilities(self._weights, order)[:n]
             each = sequential_weights(chances, n_examples)
             weights[self.annotated_indices_] = each * n_examples / n
