@@ -114,8 +114,8 @@ class Estimates:
         self.values = array("d")
         self._bets = array("d")
         self.least, self.most = -1.0, 1.0
-        self._order = order = draws.order
         self._n = draws.n_examples
+        order = draws.order
         inverse = 1 / draws.weights
         never = np.ones(self._n, dtype=bool)
         never[order] = False
@@ -126,16 +126,23 @@ class Estimates:
         self._largest = np.maximum.accumulate(largest[::-1])[::-1]
         self._total = 0.0
         self._sums = [0.0] * 6
-        self._judge = None if draws.judge is None else draws.judge.copy()
-        if self._judge is not None:
-            self._unseen = _sums_from(self._judge, order, never)
-            scaled = self._judge * inverse / self._n
-            mean = float(self._judge.mean())
+        self._judge: np.ndarray | None = None
+        if draws.judge is not None:
+            self._unseen = _sums_from(draws.judge, order, never)
+            scaled = draws.judge * inverse / self._n
+            mean = float(draws.judge.mean())
             self._judge_variance = float(draws.weights @ scaled**2) - mean**2
+            # A judge that knows few answers makes few kinds of rows.
+            kinds, kind_of_row, counts = np.unique(
+                draws.weights + 1j * draws.judge,
+                return_inverse=True,
+                return_counts=True,
+            )
+            self._kinds, self._counts = kind_of_row[order], counts.astype(np.float64)
+            self._judge, self._inverse = kinds.imag.copy(), 1 / kinds.real
             # How large a prediction may be without reaching further than that.
             reach = max(float(inverse.max()), _REACH * self._n)
-            self._room = reach * draws.weights - 1
-            self._inverse = inverse
+            self._room = reach * kinds.real - 1
 
     def __len__(self) -> int:
         """Return the number of draws."""
@@ -144,17 +151,17 @@ class Estimates:
     def add(self, preference: float) -> None:
         """Take the preference of the next row of the order."""
         t, n = len(self), self._n
-        row, left = int(self._order[t]), float(self._left[t])
+        left = float(self._left[t])
         scale = left * float(self._inverse_drawn[t]) / n
         weight = self._judge_weight()
         judge = unseen = 0.0
         if self._judge is not None:
-            judge, unseen = float(self._judge[row]), float(self._unseen[t])
+            judge, unseen = float(self._judge[self._kinds[t]]), float(self._unseen[t])
         level = self._level(weight)
         others = n - t
         value = (self._total + weight * unseen + level * others) / n
         value += (preference - weight * judge - level) * scale
-        bets = self._bets_on(row, preference, weight, left, scale)
+        bets = self._bets_on(preference, weight, left, scale)
         terms = (
             1.0,
             scale,
@@ -166,7 +173,10 @@ class Estimates:
         self._sums = [a + b for a, b in zip(self._sums, terms, strict=True)]
         self._total += preference
         if self._judge is not None:
-            self._judge[row] = self._room[row] = self._inverse[row] = 0.0
+            kind = self._kinds[t]
+            self._counts[kind] -= 1
+            if self._counts[kind] == 0:
+                self._inverse[kind] = 0.0
         self.least = max(self.least, (self._total - others + 1) / n)
         self.most = min(self.most, (self._total + others - 1) / n)
         self.preferences.append(preference)
@@ -189,7 +199,7 @@ class Estimates:
         return np.array_equal(np.array(self.preferences), preferences[: len(self)])
 
     def _bets_on(
-        self, row: int, preference: float, weight: float, left: float, scale: float
+        self, preference: float, weight: float, left: float, scale: float
     ) -> tuple[float, float, float, float]:
         """Return the estimates for bets, and how far they could have gone."""
         n = self._n
@@ -198,7 +208,7 @@ class Estimates:
             middle = self._total / n
             value = middle + preference * scale
             return value, middle - reach, value, middle + reach
-        predicted = weight * self._judge
+        kind, predicted = self._kinds[len(self)], weight * self._judge
         ends = []
         for sign in (1.0, -1.0):
             # A's win where B's was predicted is what bets on B have to bear.
@@ -206,8 +216,8 @@ class Estimates:
                 held = np.minimum(predicted, self._room)
             else:
                 held = np.maximum(predicted, -self._room)
-            middle = (self._total + float(held.sum())) / n
-            value = middle + (preference - float(held[row])) * scale
+            middle = (self._total + float((self._counts * held).sum())) / n
+            value = middle + (preference - float(held[kind])) * scale
             held *= sign * self._inverse
             held += self._inverse
             reach = float(held.max()) * left / n
