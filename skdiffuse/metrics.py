@@ -16,6 +16,7 @@ from skdiffuse._validation import check_finite_rows
 __all__ = ["success", "winner", "winning_distance"]
 
 _LARGEST = 1e290
+_EPSILON = float(np.finfo(np.float64).eps)
 
 
 def _check_preferences(preferences: Any) -> np.ndarray:
@@ -91,10 +92,14 @@ def winner(preferences: Any) -> int:
 
 def sign_of_sum(values: np.ndarray) -> int:
     """Return the sign of a sum of finite numbers; 0 if rounding could explain it."""
-    total = math.fsum(values)
-    # Graded preferences such as 0.1 are rounded where they are written down.
-    if abs(total) <= np.finfo(np.float64).eps * math.fsum(np.abs(values)):
-        return 0
+    with np.errstate(over="ignore"):
+        total, size = float(values.sum()), float(np.abs(values).sum())
+    # A fast sum is off by less than this; an exact one is slow, and seldom needed.
+    if abs(total) <= 2 * len(values) * _EPSILON * size:
+        total = math.fsum(values)
+        # Graded preferences such as 0.1 are rounded where they are written down.
+        if abs(total) <= _EPSILON * math.fsum(np.abs(values)):
+            return 0
     return 1 if total > 0 else -1
 
 

@@ -10,6 +10,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from sklearn.base import clone
 from sklearn.cluster import BisectingKMeans
 from sklearn.exceptions import NotFittedError
@@ -116,6 +117,16 @@ def test_hypergeometric_risk_equals_the_definition(seed, n_draws, n_more):
             assert 2 * wins > decided + n_more
         mirrored = HypergeometricRule(ties=ties).assess(-preferences, n_examples)
         assert mirrored == assessed._replace(leader=-leader)
+
+
+@pytest.mark.parametrize("n_examples", [50, 800, 10**5, 10**9])
+def test_hypergeometric_risk_of_large_pools_and_small_tails(n_examples):
+    for draws in (1, 7, 50):
+        for wins in range(draws // 2 + 1, draws + 1):
+            preferences = np.repeat([1.0, -1.0], [wins, draws - wins])
+            found = HypergeometricRule(ties="draw").assess(preferences, n_examples)
+            expected = stats.hypergeom.sf(wins - 1, n_examples, n_examples // 2, draws)
+            assert found.risk == expected
 
 
 def wealth_from_the_definition(x, n):

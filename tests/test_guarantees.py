@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import pickle
 
 import numpy as np
 import pandas as pd
@@ -33,10 +34,11 @@ from skdiffuse import (
 from skdiffuse.comparison import (
     BiasedSampleWarning,
     Draws,
+    _betting,
     confidence_sequence,
     distance_of_sample,
 )
-from skdiffuse.comparison._betting import Wealth
+from skdiffuse.comparison._betting import Wealth, surviving
 from skdiffuse.comparison._draws import Estimates, combined
 from skdiffuse.datasets import make_preference_pool
 from skdiffuse.selection._draws import (
@@ -222,6 +224,200 @@ def test_wealth_has_the_mean_one_where_both_are_equal(judged):
             wealth.add(y[[row]])
         total += chance * np.exp(wealth._growth).mean(axis=0)
     np.testing.assert_allclose(total, 1, rtol=1e-10)
+
+
+# The definitions, counted anew at each draw ------------------------------------------
+
+
+def plain_estimates(order, weights, judge, preferences):
+    """The estimate of each draw, and the bets on A and B with their reach."""
+    weights = weights / weights.sum()
+    n, judged = len(weights), judge is not None
+    judge = judge if judged else np.zeros(n)
+    variance = weights @ (judge / weights / n) ** 2 - judge.mean() ** 2
+    room = max(1 / weights.min(), 1.5 * n) * weights - 1
+    left = np.ones(n, dtype=bool)
+    total, values, bets, scales = 0.0, [], [], []
+    for t, (row, y) in enumerate(zip(order, preferences, strict=False)):
+        scale = weights[left].sum() / weights[row] / n
+        before, s = order[:t], np.array(scales)
+        label, guess = s * preferences[:t], s * judge[before]
+        weight = 0.0
+        if judged:
+            spread = (guess - guess.mean()) @ guess if t else 0.0
+            covariance = (guess - guess.mean()) @ label if t else 0.0
+            both = max(spread, 0) + 10 * max(variance, 0)
+            weight = (covariance + 5 * max(variance, 0)) / both if both > 0 else 0.0
+        level = (label - weight * guess).sum() / (s.sum() + 1)
+        value = (total + weight * judge[left].sum() + level * left.sum()) / n
+        values.append(value + (y - weight * judge[row] - level) * scale)
+        both = []
+        for sign in (1, -1):
+            held = sign * np.minimum(sign * weight * judge, room if judged else np.inf)
+            middle = (total + held[left].sum()) / n
+            reach = ((1 + sign * held) / weights)[left].max() * weights[left].sum() / n
+            both += [middle + (y - held[row]) * scale, middle - sign * reach]
+        bets.append(both)
+        scales.append(scale)
+        left[row] = False
+        total += y
+    return np.array(values), np.array(bets)
+
+
+def log_wealth(values, lows, mean):
+    """The log of the mean wealth of all bets that the mean is exceeded."""
+    room, theta = mean - lows, (np.arange(100)[:, np.newaxis] + 0.5) / 100
+    open_ = room > 1e-9
+    gains = np.where(open_, (values - mean) / np.where(open_, room, 1), 0.0)
+    factors = np.log1p(theta * gains)
+    factors[:, ~open_ & (values > mean + 1e-9)] = np.inf
+    return np.logaddexp.reduce(factors.cumsum(axis=1), axis=0) - math.log(100)
+
+
+def plain_sequence(bets, preferences, n, level):
+    """The intervals after each draw, each by halving from the one before."""
+    limit, low, high, ends = math.log(2 / (1 - level)), -1.0, 1.0, []
+    for t in range(1, len(bets) + 1):
+        total, others = sum(preferences[:t]), n - t
+        for_a, lows, for_b, highs = bets[:t].T
+        low = plain_end(for_a, lows, limit, low, high)
+        low = min(max(low, (total - others) / n), high)
+        high = -plain_end(-for_b, -highs, limit, -high, -low)
+        high = max(min(high, (total + others) / n), low)
+        ends.append((low, high))
+    return np.array(ends).T
+
+
+def plain_end(values, lows, limit, start, stop):
+    # The draws before were looked at then.
+    if log_wealth(values, lows, start)[-1] < limit:
+        return start
+    if log_wealth(values, lows, stop).max() >= limit:
+        return stop
+    while stop - start > 1e-9:
+        middle = (start + stop) / 2
+        if log_wealth(values, lows, middle).max() >= limit:
+            start = middle
+        else:
+            stop = middle
+    return start
+
+
+def drawn(seed, n, k):
+    """Draws, and the preferences of the first k, of one of many kinds."""
+    rng = np.random.default_rng(seed)
+    y = rng.choice([-1.0, 0.0, 1.0], size=n, p=rng.dirichlet([1, 1, 1]))
+    if seed % 4 == 0:
+        y = np.clip(0.7 * y + rng.normal(size=n) / 10, -1, 1)
+    weights = np.full(n, 1 / n) if seed % 2 else rng.uniform(0.1, 2, size=n)
+    noisy = np.clip(y + rng.normal(size=n), -1, 1)
+    judge = (None, noisy, rng.choice([-1.0, 0.0, 1.0], size=n))[seed % 3]
+    order = rng.permutation(n)[:k]
+    return Draws(order, weights, judge, n), y[order]
+
+
+@given(seeds, st.integers(1, 60), st.integers(1, 60))
+def test_estimates_equal_the_definition(seed, n, k):
+    draws, y = drawn(seed, n, min(n, k))
+    estimates = Estimates(draws)
+    for preference in y:
+        estimates.add(float(preference))
+    values, bets = plain_estimates(draws.order, draws.weights, draws.judge, y)
+    np.testing.assert_allclose(estimates.values, values, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(estimates.bets().T, bets, rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(estimates.bets(k // 2), estimates.bets()[:, k // 2 :])
+
+
+@given(seeds, st.integers(1, 80), st.integers(1, 80))
+def test_betting_risk_equals_the_definition(seed, n, k):
+    draws, y = drawn(seed, n, min(n, k))
+    _, bets = plain_estimates(draws.order, draws.weights, draws.judge, y)
+    on_a = log_wealth(bets[:, 0], bets[:, 1], 0.0)
+    on_b = log_wealth(-bets[:, 2], -bets[:, 3], 0.0)
+    rule = BettingRule()
+    rule.begin(draws)
+    for t in range(1, len(y) + 1):
+        others = n - t
+        if abs(y[:t].sum()) > others + 1e-9:
+            expected = 0.0
+        else:
+            most = max(0.0, on_a[:t].max(), on_b[:t].max())
+            expected = math.exp(-most)
+        assert rule.assess(y[:t], n).risk == pytest.approx(
+            expected, rel=1e-9, abs=1e-12
+        )
+
+
+@given(seeds, st.integers(1, 80), st.lists(st.integers(1, 80), max_size=6))
+def test_a_look_does_not_depend_on_the_looks_before(seed, n, looks):
+    draws, y = drawn(seed, n, n)
+    for rule in (BettingRule(), FixedBudget()):
+        rule.begin(draws)
+        for t in looks:
+            fresh = clone(rule)
+            fresh.begin(draws)
+            found = rule.assess(y[:t], n)
+            assert found == fresh.assess(y[:t], n)
+            rule = pickle.loads(pickle.dumps(rule))
+            other = -y[: t // 2 + 1]
+            assert rule.assess(other, n) == fresh.assess(other, n)
+            assert rule.assess(y[:t], n) == found
+
+
+@pytest.mark.parametrize("rule", [BettingRule(), FixedBudget()])
+def test_an_interrupted_look_leaves_nothing_behind(rule, monkeypatch):
+    draws, y = drawn(4, 50, 30)
+    expected = clone(rule)
+    for each in (rule, expected):
+        each.begin(draws)
+    rule.assess(y[:10], 50)
+    with monkeypatch.context() as patched:
+        patched.setattr(Estimates, "_level", raise_interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            rule.assess(y[:20], 50)
+    assert rule.assess(y[:21], 50) == expected.assess(y[:21], 50)
+
+
+def raise_interrupt(*_):
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("n", [70, 2000])
+def test_confidence_sequence_equals_the_definition(seed, n, monkeypatch):
+    # Small parts, so that there are several.
+    monkeypatch.setattr(_betting, "_AT_ONCE", 16)
+    draws, y = drawn(seed, n, 70)
+    _, bets = plain_estimates(draws.order, draws.weights, draws.judge, y)
+    level = (0.9, 0.95, 0.999)[seed % 3]
+    found = confidence_sequence(y, draws, confidence_level=level)
+    expected = plain_sequence(bets, y, n, level)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-12)
+    # One look at the end, as a comparison has it.
+    estimates = Estimates(draws)
+    for preference in y:
+        estimates.add(float(preference))
+    last = surviving(estimates, 1 - level)
+    np.testing.assert_allclose(last, expected[:, -1], rtol=0, atol=5e-9)
+
+
+@pytest.mark.parametrize("seed", [1, 5, 6, 7])
+def test_many_looks_cost_about_as_much_each_as_few(seed, monkeypatch):
+    counted, computed = [0], _betting._log_factors
+
+    def counting(*args):
+        found = computed(*args)
+        counted[0] += found.size
+        return found
+
+    monkeypatch.setattr(_betting, "_log_factors", counting)
+    costs = []
+    for k in (200, 800):
+        counted[0] = 0
+        draws, y = drawn(seed, 5000, k)
+        confidence_sequence(y, draws)
+        costs.append(counted[0] / k)
+    assert costs[1] < 1.5 * costs[0]
 
 
 def test_a_good_judge_saves_draws_and_a_bad_one_costs_few():

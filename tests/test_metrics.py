@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,6 +24,19 @@ def test_graded_preferences_are_averaged():
 def test_rounding_does_not_break_a_tie():
     assert winner([0.1, 0.2, -0.3]) == 0
     assert winner([0.1] * 10 + [-1.0]) == 0
+
+
+@given(
+    st.lists(st.floats(-1e9, 1e9) | st.sampled_from([0.1, -0.1, 0.3, -0.3, 1.0, -1.0])),
+    st.booleans(),
+)
+def test_winner_is_the_sign_of_the_exact_sum(preferences, balanced):
+    if balanced:
+        preferences = [*preferences, *(-p for p in preferences), 1e-7]
+    values = np.array([*preferences, 0.0])
+    total, size = math.fsum(values), math.fsum(np.abs(values))
+    counts = abs(total) > np.finfo(np.float64).eps * size
+    assert winner(values) == (np.sign(total) if counts else 0)
 
 
 @pytest.mark.parametrize(

@@ -200,7 +200,9 @@ def test_any_course_of_answers_and_skips_is_saved_and_taken_up(
     X = rng.normal(size=(int(rng.integers(3, 30)), 2))
     path = tmp_path_factory.mktemp("log") / "log.jsonl"
     selector = clone({**CHOSEN, **DRAWN}[name]).set_params(n_select=3)
-    comparison = PreferenceComparison(selector, max_annotations=12).start(X)
+    # A rule that remembers its last look.
+    rule = BettingRule(0.3) if name in ("random", "weighted") else None
+    comparison = PreferenceComparison(selector, rule, max_annotations=12).start(X)
     for _ in range(15):
         waiting = comparison.ask(3)
         told = list(comparison._answers)
@@ -215,8 +217,15 @@ def test_any_course_of_answers_and_skips_is_saved_and_taken_up(
         assert len(set(order)) == len(order) == min(12, comparison._n_judgeable)
         remarks = {row: {"who": f"☃{row}"} for row in comparison._answers}
         comparison.save(path, remarks=remarks | {-1: {"of": "all"}})
-        again = PreferenceComparison(selector, max_annotations=12).load(path, X)
+        again = PreferenceComparison(selector, rule, max_annotations=12).load(path, X)
         assert repr(again.verdict_) == repr(comparison.verdict_)
+        assert again.winner_ == comparison.winner_
+        assert again.risk_ == comparison.risk_
+        for column, values in comparison.path_.items():
+            np.testing.assert_array_equal(again.path_[column], values)
+        np.testing.assert_array_equal(
+            again.annotated_indices_, comparison.annotated_indices_
+        )
         np.testing.assert_array_equal(again.ask(20), comparison.ask(20))
         np.testing.assert_array_equal(
             again.skipped_indices_, comparison.skipped_indices_
@@ -263,3 +272,10 @@ def test_annotations_left_is_unknown_where_it_does_not_end(pool):
     everything = PreferenceComparison().start(pool[0])
     everything.tell(everything.ask(4), [1, -1, 1, -1])
     assert everything.annotations_left() == 116
+    # A hundred wins in a thousand examples are near, two hundred are far.
+    X, selector = np.zeros((10_000, 1)), RandomSelector(random_state=0)
+    for risk, ends in ((1e-9, True), (1e-60, False)):
+        rule = HypergeometricRule(risk)
+        rare = PreferenceComparison(selector, rule, max_annotations=3000).start(X)
+        rare.tell(rare.ask(10), [1, *[0] * 9])
+        assert (rare.annotations_left() is not None) == ends

@@ -13,7 +13,10 @@ def listed(answers: Any) -> list[Any]:
         answers = answers.to_numpy()
     if isinstance(answers, np.ndarray):
         column = answers.ndim == 2 and answers.shape[1] == 1
-        return list(answers.reshape(-1) if column or answers.ndim == 0 else answers)
+        answers = answers.reshape(-1) if column or answers.ndim == 0 else answers
+        # Python's own numbers are looked at much faster.
+        numbers = answers.ndim == 1 and answers.dtype.kind in "iuf"
+        return answers.tolist() if numbers else list(answers)
     if isinstance(answers, str | bytes | Mapping) or not isinstance(answers, Iterable):
         return [answers]
     return list(answers)

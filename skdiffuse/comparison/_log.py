@@ -25,7 +25,7 @@ def fingerprint(X: np.ndarray) -> dict[str, Any]:
     return {
         "shape": list(X.shape),
         "largest": largest,
-        "sums": [float(f"{value:.12g}") for value in sums.ravel()],
+        "sums": sums.ravel().round(12).tolist(),
     }
 
 

@@ -352,21 +352,19 @@ def _curve_of_pair(
                 f"smallest budget, {min(budgets)}; give a smaller one, or leave the "
                 "pair out."
             )
-        truths = {judge: winning_distance(y) for judge, y in outcomes.items()}
-        winners = {judge: winner(y) for judge, y in outcomes.items()}
+        truths = _truths(outcomes)
         for name, select in _fitted(selectors, X, max(feasible), seed):
             for budget in feasible:
                 rows = select(budget)
                 for judge, y in outcomes.items():
-                    ahead = winners[judge]
-                    distance = y[rows].mean() - truths[judge]
-                    bias = (ahead or 1) * distance
+                    ahead, truth = truths[judge]
                     total = totals.setdefault((judge, name, budget), Total())
+                    values = y[rows]
                     total.add(
                         n_judged=len(rows),
-                        success=(1 + sign_of_sum(y[rows]) * ahead) / 2,
-                        bias=bias,
-                        distance=abs(truths[judge]),
+                        success=(1 + sign_of_sum(values) * ahead) / 2,
+                        bias=(ahead or 1) * (values.mean() - truth),
+                        distance=abs(truth),
                     )
     return [
         {
@@ -379,6 +377,11 @@ def _curve_of_pair(
         }
         for (judge, name, budget), total in totals.items()
     ]
+
+
+def _truths(outcomes: Mapping[str, np.ndarray]) -> dict[str, tuple[int, float]]:
+    """Return who wins over all rows, and by how far, by who judged."""
+    return {judge: (winner(y), winning_distance(y)) for judge, y in outcomes.items()}
 
 
 def _fitted(
@@ -415,14 +418,15 @@ def _verdicts_of_pair(
     totals: dict[tuple, Total] = {}
     for X, outcomes, seed in draws:
         selectors: dict[str, Any] = {}
+        truths = _truths(outcomes)
         for name, comparison in comparisons.items():
             fitted = _started(comparison, X, seed, selectors)
             order = fitted.ask(len(X))
             for judge, y in outcomes.items():
                 # All answers at once: those beyond the verdict do not count.
                 fitted.tell(order, y[order])
-                verdict, truth = fitted.winner_, winner(y)
-                distance = abs(winning_distance(y))
+                verdict, (truth, distance) = fitted.winner_, truths[judge]
+                distance = abs(distance)
                 total = totals.setdefault((judge, name), Total())
                 right = verdict != 0 and verdict == truth
                 total.add(
