@@ -12,7 +12,13 @@ the parts whose name holds the word are measured again, the others kept.
 
 import polars as pl
 
-from benchmarks import options, speed_mean, speed_selection, speed_start
+from benchmarks import (
+    options,
+    speed_comparison,
+    speed_mean,
+    speed_selection,
+    speed_start,
+)
 from benchmarks.documents import fill
 from benchmarks.measure import measure
 from benchmarks.runs import path, read
@@ -20,7 +26,12 @@ from benchmarks.tables import RESULTS, rounded
 
 NAME, NEEDS_DATA = "speed", False
 PAGE = "speed.md"
-PARTS = [*speed_selection.PARTS, *speed_mean.PARTS, *speed_start.PARTS]
+PARTS = [
+    *speed_selection.PARTS,
+    *speed_comparison.PARTS,
+    *speed_mean.PARTS,
+    *speed_start.PARTS,
+]
 
 
 def tables():
