@@ -155,9 +155,9 @@ class _LowerEnd:
         self._estimates, self._side, self._limit = estimates, side, limit
         self._growth = np.zeros(len(_BETS))
         self._seen = 0
-        # The growth on those seen, against means from `_first` to `_last`.
+        # The growth on those seen, against means from `_from` to `_to`.
         self._polynomial = np.zeros((len(_POINTS), len(_BETS)))
-        self._first = self._last = math.nan
+        self._from = self._to = math.nan
         self._counted = 0
         self._highest = -math.inf
 
@@ -205,10 +205,8 @@ class _LowerEnd:
     def _growth_against(self, mean: float) -> np.ndarray:
         """Return how the bets on the estimates seen have grown against a mean."""
         self._count()
-        if not self._first <= mean <= self._last:
-            self._covered_from(mean)
-        if self._first <= mean <= self._last:
-            middle, half = self._last + self._first, self._last - self._first
+        if self._from <= mean <= self._to:
+            middle, half = self._to + self._from, self._to - self._from
             place = min(max((2 * mean - middle) / half, -1.0), 1.0)
             powers = np.cos(math.acos(place) * np.arange(len(_POINTS)))
             return powers @ self._polynomial
@@ -221,17 +219,17 @@ class _LowerEnd:
         Infinity where it is not needed, or of no use.
         """
         self._count()
-        if self._first <= start < self._last:
-            return self._last
+        if self._from <= start < self._to:
+            return self._to
         room = start - self._highest
-        self._first = self._last = math.nan
+        self._from = self._to = math.nan
         if not _LEAST_ROOM < room < math.inf:
             return math.inf
-        self._first, self._last = start, start + room / 2
+        self._from, self._to = start, start + room / 2
         self._counted = 0
         self._polynomial[:] = 0.0
         self._count()
-        return self._last
+        return self._to
 
     def _count(self) -> None:
         """Take up in the polynomial what was seen since."""
@@ -239,11 +237,11 @@ class _LowerEnd:
             return
         values, lows = self._bets(self._counted)[:, : self._seen - self._counted]
         self._highest = max(self._highest, float(lows.max()))
-        if self._last - self._first > self._first - self._highest:
-            self._first = self._last = math.nan
-        if self._first < self._last:
-            half = (self._last - self._first) / 2
-            means = self._first + half * (1 + _POINTS[:, np.newaxis])
+        if self._to - self._from > self._from - self._highest:
+            self._from = self._to = math.nan
+        if self._from < self._to:
+            half = (self._to - self._from) / 2
+            means = self._from + half * (1 + _POINTS[:, np.newaxis])
             for first in range(0, len(values), _AT_ONCE):
                 part = slice(first, first + _AT_ONCE)
                 growth = _log_factors(values[part], lows[part], means).sum(axis=2)

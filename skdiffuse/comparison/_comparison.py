@@ -383,9 +383,10 @@ class PreferenceComparison(SizeMixin, SavedMixin, BaseEstimator):
         without = [row for row in rows if row not in self._answers]
         if without:
             raise ValueError(f"row {without[0]} has no answer to take back.")
+        taken = set(rows)
         self._recount(
-            {k: v for k, v in self._answers.items() if k not in rows},
-            self._skipped - set(rows),
+            {k: v for k, v in self._answers.items() if k not in taken},
+            self._skipped - taken,
         )
         return self
 
