@@ -92,8 +92,7 @@ def winner(preferences: Any) -> int:
 
 def sign_of_sum(values: np.ndarray) -> int:
     """Return the sign of a sum of finite numbers; 0 if rounding could explain it."""
-    with np.errstate(over="ignore"):
-        total, size = float(values.sum()), float(np.abs(values).sum())
+    total, size = float(values.sum()), float(np.abs(values).sum())
     # A fast sum is off by less than this; an exact one is slow, and seldom needed.
     if abs(total) <= 2 * len(values) * _EPSILON * size:
         total = math.fsum(values)
