@@ -120,7 +120,7 @@ def million(quick):
 
 
 PARTS = [
-    Part("budgets 5 to 200 of 800 x 384", all_budgets, 10, same_clusters),
+    Part("budgets 5 to 200 of 800 x 384", all_budgets, 5, same_clusters),
     Part("Ward of 10,000 x 384", ward_tree, 3, same_merges),
     Part("cosine of 10,000 x 384", cosine_tree, 3, same_merges),
     Part("200 of 100,000 x 384", hundred_thousand, 1),
