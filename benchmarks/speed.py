@@ -26,23 +26,34 @@ from benchmarks.tables import RESULTS, rounded
 
 NAME, NEEDS_DATA = "speed", False
 PAGE = "speed.md"
-PARTS = [
-    *speed_selection.PARTS,
-    *speed_comparison.PARTS,
-    *speed_mean.PARTS,
-    *speed_start.PARTS,
-]
+TOPICS = {
+    "choosing": speed_selection.PARTS,
+    "comparing": speed_comparison.PARTS,
+    "means": speed_mean.PARTS,
+    "starting": speed_start.PARTS,
+}
+PARTS = [part for parts in TOPICS.values() for part in parts]
 
 
 def tables():
-    """Return the table of the document by its name."""
-    return {NAME: summary(read(NAME))}
+    """Return a table of the document for each topic, by its name."""
+    table = read(NAME)
+    return {
+        f"{NAME}_{topic}": summary(
+            table.filter(pl.col("part").is_in([part.name for part in parts]))
+        )
+        for topic, parts in TOPICS.items()
+    }
 
 
 def summary(table):
     """Return times and memory as people read them."""
+    again = pl.col("part") == pl.col("part").shift()
     return table.select(
-        "part",
+        pl.when(again.fill_null(False))
+        .then(pl.lit(""))
+        .otherwise("part")
+        .alias("part"),
         "what",
         pl.col("seconds").round_sig_figs(2),
         pl.col("megabytes").round(0).cast(int),
