@@ -3,12 +3,20 @@
 import os
 from pathlib import Path
 
-# Limits of a container, and what is used of them: version 2 and 1 of control groups.
+# Of a container, version 2 and 1 of control groups: the limit, what is used of it, and
+# what of that is a cache of files, which is given back when memory is short.
 _GROUPS = (
-    ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"),
+    (
+        "/sys/fs/cgroup/memory.max",
+        "/sys/fs/cgroup/memory.current",
+        "/sys/fs/cgroup/memory.stat",
+        "inactive_file",
+    ),
     (
         "/sys/fs/cgroup/memory/memory.limit_in_bytes",
         "/sys/fs/cgroup/memory/memory.usage_in_bytes",
+        "/sys/fs/cgroup/memory/memory.stat",
+        "total_inactive_file",
     ),
 )
 
@@ -40,7 +48,8 @@ def check_memory(needed: float, what: str, mend: str) -> None:
 
 def available_memory() -> int | None:
     """Return the bytes that can still be taken, or None if nothing says so."""
-    found = [_free_of_machine(), *(_free_of_group(*files) for files in _GROUPS)]
+    found = [_free_of_machine(), _free_of_process()]
+    found += [_free_of_group(*files) for files in _GROUPS]
     return min((free for free in found if free is not None), default=None)
 
 
@@ -58,9 +67,25 @@ def _free_of_machine() -> int | None:
         return None
 
 
-def _free_of_group(limit: str, used: str) -> int | None:
+def _free_of_process() -> int | None:
+    """Return what a limit of the address space (``ulimit -v``) leaves."""
     try:
-        return max(int(Path(limit).read_text()) - int(Path(used).read_text()), 0)
+        import resource
+
+        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+    except (ImportError, OSError, ValueError):
+        return None
+    if limit == resource.RLIM_INFINITY:
+        return None
+    return max(limit - pages * resource.getpagesize(), 0)
+
+
+def _free_of_group(limit: str, used: str, stat: str, cache: str) -> int | None:
+    try:
+        free = int(Path(limit).read_text()) - int(Path(used).read_text())
+        entries = dict(line.split() for line in Path(stat).read_text().splitlines())
+        return max(free + int(entries.get(cache, 0)), 0)
     except (OSError, ValueError):
         # No such file, or no limit ("max").
         return None

@@ -1,6 +1,10 @@
 """Clustering beyond a few hundred rows: distances, groups, micro-clusters, memory."""
 
+import os
+import subprocess
+import sys
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -9,8 +13,10 @@ from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import adjusted_rand_score
 from strategies import hierarchical, repeated_differences, rules
-from threadpoolctl import threadpool_limits
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiffuse import DiffUseSelector, _memory
 from skdiffuse.selection import ApproximateClusteringWarning
@@ -87,7 +93,7 @@ def test_groups_merge_as_their_rows_would(kind, seed, n_groups):
     rows = np.repeat(X, sizes, axis=0)
     metric = "sqeuclidean" if kind == "cosine" else "euclidean"
     of_rows = linkage(pdist(rows, metric) / (2 if kind == "cosine" else 1), method)
-    _, heights = link_groups(X, sizes, rule)
+    _, heights = link_groups(X, sizes, np.zeros(n_groups), rule)
     np.testing.assert_allclose(heights, of_rows[-len(heights) :, 2], rtol=1e-9)
 
 
@@ -100,7 +106,8 @@ def test_groups_that_are_no_points_merge_by_the_distances_of_their_rows(kind):
         parts = [unit(part) for part in parts]
     means = np.array([part.mean(axis=0) for part in parts])
     sizes = np.array([len(part) for part in parts])
-    merges, heights = link_groups(means, sizes, rule)
+    spreads = np.array([part.var(axis=0).sum() for part in parts])
+    merges, heights = link_groups(means, sizes, spreads, rule)
 
     def apart(a, b):
         if kind == "cosine":
@@ -185,6 +192,8 @@ def test_clear_clusters_are_found_from_micro_clusters(clustering):
 @pytest.mark.parametrize(
     "X",
     [
+        # Each cut loses one row.
+        2.0 ** -np.arange(900.0)[:, np.newaxis],
         # Most rows are in one micro-cluster, which is still too large.
         np.r_[1e-6 * np.arange(400.0), 10.0 ** np.arange(40)][:, np.newaxis],
         # Squares of the differences underflow.
@@ -192,16 +201,74 @@ def test_clear_clusters_are_found_from_micro_clusters(clustering):
         # All are parallel.
         np.arange(1.0, 300.0)[:, np.newaxis] * [[1.0, 2.0]],
     ],
-    ids=["skewed", "underflow", "parallel"],
+    ids=["chain", "skewed", "underflow", "parallel"],
 )
 @pytest.mark.parametrize("clustering", ["ward", "cosine"])
-def test_micro_clusters_of_degenerate_pools(X, clustering):
-    selector = DiffUseSelector(clustering=clustering, max_exact=20, random_state=0)
+@pytest.mark.parametrize("max_exact", [2, 20])
+def test_micro_clusters_of_degenerate_pools(X, clustering, max_exact):
+    selector = DiffUseSelector(
+        clustering=clustering, max_exact=max_exact, random_state=0
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximateClusteringWarning)
         selector.fit(X)
     order = selector.annotation_order()
     np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+
+
+@pytest.mark.parametrize(
+    ("make", "clustering"),
+    [
+        (lambda rng: rng.normal(size=(4500, 1)), "cosine"),
+        (lambda rng: rng.lognormal(0, 10, size=(4500, 1)), "ward"),
+        (lambda rng: rng.exponential(size=4500)[:, None] * np.eye(3)[:1], "cosine"),
+    ],
+)
+def test_clusters_that_cannot_be_cut_do_not_exhaust_the_stack(make, clustering):
+    X = make(np.random.default_rng(10))
+    selector = DiffUseSelector(clustering=clustering, max_exact=4000, random_state=0)
+    with pytest.warns(ApproximateClusteringWarning):
+        order = selector.fit(X).annotation_order()
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+
+
+def test_repeated_rows_of_nearly_one_direction_are_clustered_exactly():
+    rng = np.random.default_rng(11)
+    rows = rng.normal(size=(60, 8)) + 1e8 * rng.normal(size=8)
+    X = np.repeat(rows, 3, axis=0)
+    exact = DiffUseSelector(20, clustering="cosine").fit(X).labels_
+    small = DiffUseSelector(20, clustering="cosine", max_exact=60).fit(X).labels_
+    assert adjusted_rand_score(exact, small) > 0.99
+
+
+def test_a_failed_fit_leaves_the_selector_as_it_was(monkeypatch):
+    rng = np.random.default_rng(12)
+    selector = DiffUseSelector(5).fit(rng.normal(size=(30, 2)))
+    order = selector.annotation_order()
+    monkeypatch.setattr(_memory, "available_memory", lambda: 0)
+    with pytest.raises(MemoryError):
+        selector.fit(rng.normal(size=(50, 2)))
+    np.testing.assert_array_equal(selector.annotation_order(), order)
+    with pytest.raises(MemoryError):
+        DiffUseSelector().fit(rng.normal(size=(50, 2)))
+    fresh = DiffUseSelector()
+    with pytest.raises(MemoryError):
+        fresh.fit(rng.normal(size=(50, 2)))
+    with pytest.raises(NotFittedError):
+        fresh.select(2)
+
+
+def test_threads_of_python_leave_the_limits_of_others_alone():
+    def limits():
+        return [library["num_threads"] for library in threadpool_info()]
+
+    rng = np.random.default_rng(13)
+    pools = [rng.normal(size=(n, 20)) for n in rng.integers(50, 400, size=12)]
+    with threadpool_limits(2):
+        before = limits()
+        with ThreadPoolExecutor(4) as executor:
+            list(executor.map(lambda X: DiffUseSelector(5).fit(X), pools))
+        assert limits() == before
 
 
 def test_large_clusters_of_k_means_are_split_by_micro_clusters():
@@ -220,6 +287,7 @@ def test_the_warning_names_the_switch_and_what_it_takes():
     with pytest.warns(ApproximateClusteringWarning) as found:
         DiffUseSelector(max_exact=100, random_state=0).fit(X)
     assert len(found) == 1
+    assert found[0].filename == __file__
     assert str(found[0].message) == (
         "120 distinct rows are more than max_exact=100: they are clustered from "
         "micro-clusters on. DiffUseSelector(max_exact=120) clusters them one by one, "
@@ -246,15 +314,40 @@ def test_memory_is_asked_for_before_it_is_taken(monkeypatch):
 
 def test_free_memory_is_that_of_the_machine_or_of_its_group(monkeypatch, tmp_path):
     assert 1e6 < _memory.available_memory() < 1e15
-    limit, used = tmp_path / "limit", tmp_path / "used"
-    monkeypatch.setattr(_memory, "_GROUPS", ((str(limit), str(used)),))
+    limit, used, stat = (tmp_path / name for name in ("max", "current", "stat"))
+    group = (str(limit), str(used), str(stat), "inactive_file")
+    monkeypatch.setattr(_memory, "_GROUPS", (group,))
     limit.write_text("3000000\n")
-    used.write_text("1000000\n")
+    used.write_text("2900000\n")
+    # Files that were read are no memory that is lost.
+    stat.write_text("anon 1000000\nfile 1900000\ninactive_file 1900000\n")
     assert _memory.available_memory() == 2_000_000
     limit.write_text("max\n")
     assert _memory.available_memory() > 2_000_000
     monkeypatch.setattr(_memory, "_free_of_machine", lambda: None)
+    monkeypatch.setattr(_memory, "_free_of_process", lambda: None)
     assert _memory.available_memory() is None
+
+
+def test_a_limit_of_the_process_is_seen():
+    resource = pytest.importorskip("resource")
+    code = (
+        "import numpy as np, skdiffuse; from skdiffuse import _memory;"
+        "print(_memory._free_of_process())"
+    )
+
+    def limited():
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+
+    run = subprocess.run(
+        [sys.executable, "-c", code],
+        preexec_fn=limited,
+        capture_output=True,
+        text=True,
+        check=True,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert 0 < int(run.stdout) < 2 << 30
 
 
 @pytest.mark.parametrize("clustering", ["ward", "cosine"])

@@ -388,7 +388,7 @@ def _fitted(
     selectors: Mapping[str, Any], X: np.ndarray, most: int, seed: int
 ) -> Iterator[tuple[str, Callable[[int], np.ndarray]]]:
     """Yield the choice of each selector; the costly part of the fit is shared."""
-    shared: dict[str, DiffUseSelector] = {}
+    shared: dict[tuple, DiffUseSelector] = {}
     for name, selector in selectors.items():
         fresh = _seeded(clone(selector), seed)
         if "n_select" in fresh.get_params(deep=False):
@@ -398,12 +398,14 @@ def _fitted(
             yield name, fresh.fit(X).select
             continue
         fresh._validate_params()
-        # All else is the same here, and the representative is looked up when rows are
-        # selected.
-        if clustering not in shared:
-            shared[clustering] = fresh.fit(X)
-        shared[clustering].set_params(representative=fresh.representative)
-        yield name, shared[clustering].select
+        # The representative alone is looked up when rows are selected.
+        alike = fresh.get_params(deep=False)
+        representative = alike.pop("representative")
+        key = tuple(alike.items())
+        if key not in shared:
+            shared[key] = fresh.fit(X)
+        shared[key].set_params(representative=representative)
+        yield name, shared[key].select
 
 
 def _seeded(estimator: Any, seed: int) -> Any:

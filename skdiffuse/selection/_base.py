@@ -97,13 +97,20 @@ class BaseSelector(
         ValueError
             If `X` has NaN or infinity.
         """
-        X = check_vectors(self, X, reset=True)
-        self._n_samples = len(X)
-        self.inclusion_probabilities_: np.ndarray | None = None
-        self.draw_weights_: np.ndarray | None = None
-        self.selected_indices_ = self._fit_selection(X, self._budget())
-        self.n_selected_ = len(self.selected_indices_)
-        self.representatives_ = X[self.selected_indices_]
+        before = dict(vars(self))
+        try:
+            X = check_vectors(self, X, reset=True)
+            self._n_samples = len(X)
+            self.inclusion_probabilities_: np.ndarray | None = None
+            self.draw_weights_: np.ndarray | None = None
+            self.selected_indices_ = self._fit_selection(X, self._budget())
+            self.n_selected_ = len(self.selected_indices_)
+            self.representatives_ = X[self.selected_indices_]
+        except BaseException:
+            # A failed fit, or one that was interrupted, leaves it as it was.
+            self.__dict__.clear()
+            self.__dict__.update(before)
+            raise
         return self
 
     def select(self, k: int) -> np.ndarray:

@@ -30,8 +30,8 @@ class Rule:
     of_rows : callable
         ``of_rows(X)`` returns the condensed distances between rows.
     of_groups : callable
-        ``of_groups(centroids, sizes)`` returns the distances between groups, condensed,
-        in the scale in which `merged` is linear.
+        ``of_groups(centroids, sizes, spreads)`` returns the distances between groups,
+        condensed, in the scale in which `merged` is linear.
     power : float
         Turns distances of that scale into those of `of_rows`.
     merged : callable
@@ -51,7 +51,9 @@ def _ward_of_rows(X: np.ndarray) -> np.ndarray:
     return np.sqrt(distances, out=distances)
 
 
-def _ward_of_groups(centroids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+def _ward_of_groups(
+    centroids: np.ndarray, sizes: np.ndarray, spreads: np.ndarray
+) -> np.ndarray:
     distances = squared_distances(centroids)
     for row, part in _rows_of(distances, len(centroids)):
         part *= 2 * sizes[row] * sizes[row + 1 :] / (sizes[row] + sizes[row + 1 :])
@@ -78,13 +80,13 @@ def _average_of_rows(X: np.ndarray) -> np.ndarray:
     return distances
 
 
-def _average_of_groups(centroids: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    # The mean of 1 - cos over all pairs of two groups is 1 less the product of their
-    # mean unit vectors, whatever their sizes.
+def _average_of_groups(
+    centroids: np.ndarray, sizes: np.ndarray, spreads: np.ndarray
+) -> np.ndarray:
+    # The mean of half the squared distance, over all pairs of rows of two groups.
     distances = _average_of_rows(centroids)
-    lacking = np.maximum(1 - np.einsum("ij,ij->i", centroids, centroids), 0) / 2
     for row, part in _rows_of(distances, len(centroids)):
-        part += lacking[row] + lacking[row + 1 :]
+        part += (spreads[row] + spreads[row + 1 :]) / 2
     return distances
 
 
@@ -139,7 +141,7 @@ def link_rows(
 
 
 def link_groups(
-    centroids: np.ndarray, sizes: np.ndarray, rule: Rule
+    centroids: np.ndarray, sizes: np.ndarray, spreads: np.ndarray, rule: Rule
 ) -> tuple[np.ndarray, np.ndarray]:
     """Merge groups of rows, as clustering would go on from them.
 
@@ -149,6 +151,8 @@ def link_groups(
         Their means.
     sizes : ndarray of shape (n_groups,)
         How many rows each has.
+    spreads : ndarray of shape (n_groups,)
+        The mean of the squared distances of the rows of each to their mean.
     rule : Rule
 
     Returns
@@ -168,7 +172,9 @@ def link_groups(
        The Computer Journal 26, 1983.
     """
     sizes = sizes.astype(np.float64)
-    distances = np.maximum(rule.of_groups(centroids, sizes), _SMALLEST_DISTANCE**2)
+    distances = np.maximum(
+        rule.of_groups(centroids, sizes, spreads), _SMALLEST_DISTANCE**2
+    )
     distances = squareform(distances, checks=False)
     np.fill_diagonal(distances, np.inf)
     pairs: list[tuple[int, int]] = []

@@ -1,8 +1,11 @@
 """Merge trees of difference vectors, of micro-clusters where rows are many."""
 
+import threading
 import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.cluster import BisectingKMeans
@@ -20,9 +23,13 @@ from skdiffuse.selection._linkage import (
 from skdiffuse.selection._merge_tree import MergeTree
 
 _MICRO_CLUSTERS = 2000
-# Where too many rows are left in one of those, or in a cluster of k-means.
+# Of a micro-cluster where too many rows are left in one, or in a cluster of k-means.
 _ROWS_OF_NESTED = 50
 _MICRO_ITERATIONS = 20
+# scikit-learn goes over the clusters of a bisection in as many calls as these are deep.
+_AT_ONCE = 64
+# Rows that lose one outlier at a time are cut by their numbers from there on.
+_DEEPEST = 50
 
 
 class ApproximateClusteringWarning(UserWarning):
@@ -60,7 +67,9 @@ class TreeBuilder:
 
     def ward(self, X: np.ndarray) -> MergeTree:
         """Merge rows by Ward's rule on Euclidean distances."""
-        return self._built(lambda: self._merges(X, distinct(X), WARD, _MICRO_CLUSTERS))
+        return self._built(
+            lambda: self._merges(X, distinct(X), WARD, _MICRO_CLUSTERS, 0)
+        )
 
     def cosine(self, X: np.ndarray) -> MergeTree:
         """Merge rows by average cosine distance; zero rows join the rest last.
@@ -78,7 +87,7 @@ class TreeBuilder:
             unit /= norms[rest, np.newaxis]
             # Parallel rows have equal unit vectors, and still are distinct.
             of_rest = self._merges(
-                unit, distinct(X[rest]), AVERAGE_COSINE, _MICRO_CLUSTERS
+                unit, distinct(X[rest]), AVERAGE_COSINE, _MICRO_CLUSTERS, 0
             )
             if len(zero) == 0:
                 return of_rest
@@ -95,9 +104,8 @@ class TreeBuilder:
         """
         return self._built(lambda: self._merges_around(X, distinct(X), labels, WARD))
 
-    def _built(self, merges) -> MergeTree:  # type: ignore[no-untyped-def]
-        # The last digits of matrix products depend on the number of threads.
-        with threadpool_limits(1):
+    def _built(self, merges: Callable[[], Merges]) -> MergeTree:
+        with _one_thread():
             found = merges()
         if self._too_many:
             warnings.warn(
@@ -108,12 +116,12 @@ class TreeBuilder:
                     f"DiffUseSelector(max_exact={self._too_many}) clusters them one by "
                     f"one, in {_memory_of_rows(self._too_many) / 1e9:.3g} GB of memory."
                 ),
-                stacklevel=2,
+                stacklevel=6,  # who calls fit
             )
         return MergeTree(found.nodes, int(np.count_nonzero(found.heights == 0)))
 
     def _merges(
-        self, X: np.ndarray, numbers: np.ndarray, rule: Rule, n_micro: int
+        self, X: np.ndarray, numbers: np.ndarray, rule: Rule, n_micro: int, depth: int
     ) -> Merges:
         """Merge rows one by one, or from micro-clusters on if there are too many.
 
@@ -130,34 +138,62 @@ class TreeBuilder:
         if n_distinct > self.max_exact:
             self._too_many = max(self._too_many, n_distinct)
             rows = X if n_distinct == n_rows else X[first]
-            micro = self._micro_clusters(rows, np.bincount(labels), n_micro)
+            n_micro = min(max(n_micro, 2), self.max_exact)
+            if depth == _DEEPEST:
+                micro = _equal_parts(n_distinct, n_micro)
+            else:
+                micro = self._micro_clusters(rows, np.bincount(labels), n_micro)
             labels = micro[labels]
-        return self._merges_around(X, numbers, labels, rule)
+        return self._merges_around(X, numbers, labels, rule, depth + 1)
 
     def _merges_around(
-        self, X: np.ndarray, numbers: np.ndarray, labels: np.ndarray, rule: Rule
+        self,
+        X: np.ndarray,
+        numbers: np.ndarray,
+        labels: np.ndarray,
+        rule: Rule,
+        depth: int = 1,
     ) -> Merges:
         """Merge the rows of each group, and then the groups."""
         order = np.argsort(labels, kind="stable")
         sizes = np.bincount(labels)
         groups = np.split(order, np.cumsum(sizes)[:-1])
-        merges = [
-            self._merges(X[rows], numbers[rows], rule, len(rows) // _ROWS_OF_NESTED)
-            for rows in groups
-        ]
-        centroids = np.stack([X[rows].mean(axis=0) for rows in groups])
+        merges, means, spreads = [], [], []
+        for rows in groups:
+            n_micro = min(len(rows) // _ROWS_OF_NESTED, _MICRO_CLUSTERS)
+            part = X[rows]
+            merges.append(self._merges(part, numbers[rows], rule, n_micro, depth))
+            # The first row more is exact where all are identical.
+            part -= (first := part[0].copy())
+            step = part.mean(axis=0)
+            part -= step
+            means.append(first + step)
+            spreads.append(np.einsum("ij,ij->", part, part) / len(rows))
         # The distances, and the square of them.
         self._check_memory(len(groups), 12 * len(groups) ** 2)
-        return _joined(groups, merges, Merges(*link_groups(centroids, sizes, rule)))
+        top = link_groups(np.array(means), sizes, np.array(spreads), rule)
+        return _joined(groups, merges, Merges(*top))
 
     def _micro_clusters(
         self, X: np.ndarray, counts: np.ndarray, n_clusters: int
     ) -> np.ndarray:
         """Label distinct rows, which stand for `counts` rows each."""
-        n_clusters = min(max(n_clusters, 2), _MICRO_CLUSTERS, self.max_exact)
+        labels = self._bisected(X, counts, n_clusters)
+        if labels.max() == 0:
+            # Rows that differ by less than their squares can tell.
+            return _equal_parts(len(X), n_clusters)
+        return labels
+
+    def _bisected(
+        self, X: np.ndarray, counts: np.ndarray, n_clusters: int
+    ) -> np.ndarray:
+        """Label rows by about so many clusters, a few at a time."""
+        n_clusters = min(n_clusters, len(X))
+        if n_clusters < 2:
+            return np.zeros(len(X), dtype=np.intp)
         # By the largest one: a cluster of one row cannot be chosen for the next cut.
         clusterer = BisectingKMeans(
-            n_clusters,
+            min(n_clusters, _AT_ONCE),
             max_iter=_MICRO_ITERATIONS,
             bisecting_strategy="largest_cluster",
             random_state=self.seed,
@@ -166,10 +202,16 @@ class TreeBuilder:
             warnings.simplefilter("ignore", ConvergenceWarning)
             labels = clusterer.fit(X, sample_weight=counts).labels_
         labels = np.unique(labels, return_inverse=True)[1]
-        if labels.max() == 0:
-            # Rows that differ by less than their squares can tell.
-            return np.arange(len(X)) * n_clusters // len(X)
-        return labels
+        if n_clusters <= _AT_ONCE or labels.max() == 0:
+            return labels
+        result = np.empty(len(X), dtype=np.intp)
+        found = 0
+        for label in range(labels.max() + 1):
+            rows = np.flatnonzero(labels == label)
+            share = round(n_clusters * len(rows) / len(X))
+            result[rows] = found + self._bisected(X[rows], counts[rows], share)
+            found = int(result[rows].max()) + 1
+        return result
 
     def _check_memory(self, n_rows: int, needed: float) -> None:
         check_memory(
@@ -183,6 +225,40 @@ class TreeBuilder:
 def _memory_of_rows(n_rows: int) -> float:
     # Half a matrix of distances, of which scipy makes a copy.
     return 8.0 * n_rows * n_rows
+
+
+class _OneThread:
+    """Hold numerical libraries to one thread, in however many threads of Python.
+
+    The last digits of matrix products depend on the number of threads. The limit is
+    one of the process: the first to ask sets it, and the last to leave takes it back.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._inside = 0
+        self._limits: Any = None
+
+    @contextmanager
+    def __call__(self) -> Iterator[None]:
+        with self._lock:
+            if self._inside == 0:
+                self._limits = threadpool_limits(1)
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+                if self._inside == 0:
+                    self._limits.restore_original_limits()
+
+
+_one_thread = _OneThread()
+
+
+def _equal_parts(n_rows: int, n_parts: int) -> np.ndarray:
+    return np.arange(n_rows) * n_parts // n_rows
 
 
 def distinct(X: np.ndarray) -> np.ndarray:
