@@ -142,11 +142,15 @@ def check_weights(weights: Any, labeled: np.ndarray) -> np.ndarray:
             ensure_all_finite=False,
             input_name="sample_weight",
         )
-        weights = column_or_1d(weights)
-    except (TypeError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
             f"sample_weight is no array of numbers ({error}); give one a row."
         ) from error
+    if weights.ndim > 1 and weights.size != len(weights):
+        raise ValueError(
+            f"sample_weight has shape {weights.shape}; give one number a row."
+        )
+    weights = weights.ravel()
     if len(weights) != len(labeled):
         raise ValueError(
             f"sample_weight has {len(weights)} values, but X has {len(labeled)} rows; "

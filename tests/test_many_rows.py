@@ -291,7 +291,7 @@ def test_the_warning_names_the_switch_and_what_it_takes():
     assert str(found[0].message) == (
         "120 distinct rows are more than max_exact=100: they are clustered from "
         "micro-clusters on. DiffUseSelector(max_exact=120) clusters them one by one, "
-        "in 0.000115 GB of memory."
+        "in 0.000115 GB of memory; random_state decides which micro-clusters there are."
     )
     DiffUseSelector(max_exact=120).fit(X)
 

@@ -418,7 +418,7 @@ def test_bad_ranges_are_refused(label_range, message):
         ([1, 2, -3, 1, 1, 1], "sample_weight is -3 in row 2"),
         ([0, 0, 0, 0, 1, 1], "zero in every labelled row"),
         (["a"] * 6, "convert"),
-        (np.ones((6, 2)), "1d"),
+        (np.ones((6, 2)), r"shape \(6, 2\)"),
     ],
 )
 def test_bad_weights_are_refused(weight, message):
@@ -587,3 +587,17 @@ def test_everything_accepted_is_finite(name, data, seed):
         spread = np.nanmin(y) - 1, np.nanmax(y) + 1
         low, high = estimator.confidence_interval(label_range=spread)
         assert spread[0] <= low < high <= spread[1]
+
+
+@pytest.mark.parametrize(
+    ("weights", "message"),
+    [
+        (["a"] * 20, "sample_weight is no array of numbers .*; give one a row"),
+        (np.ones((20, 2)), r"sample_weight has shape \(20, 2\); give one number a row"),
+    ],
+)
+def test_weights_that_are_none_are_named(weights, message):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 1)), rng.normal(size=20)
+    with pytest.raises(ValueError, match=message):
+        PPIMeanEstimator().fit(X, y, sample_weight=weights)

@@ -87,7 +87,10 @@ def _ended_like_ctrl_c() -> Iterator[None]:
 
 @contextmanager
 def _notes() -> Iterator[None]:
-    """Print warnings of this package as notes at the end, each once."""
+    """Print warnings of this package as notes at the end, each once.
+
+    They name arguments of Python.
+    """
     found: dict[str, None] = {}
     usual = warnings.showwarning
 
@@ -104,7 +107,9 @@ def _notes() -> Iterator[None]:
         warnings.showwarning = usual
         with suppress(OSError):
             for note in found:
-                print("skdiffuse: note:", note, file=sys.stderr)
+                print(
+                    f"skdiffuse: note, in the words of Python: {note}", file=sys.stderr
+                )
 
 
 @contextmanager

@@ -27,6 +27,7 @@ from skdiffuse.ppi._moments import (
     PoolMoments,
     batches,
     check_columns,
+    check_names,
     checked_chunk,
     sum_over,
 )
@@ -165,6 +166,8 @@ class BasePPIMeanEstimator(
         moments = PoolMoments.of_checked(X, others)
         if isinstance(pool, PoolMoments):
             check_columns(len(pool.mean), self.n_features_in_)
+            if pool.names is not None:
+                check_names("pool", pool.names, self._checks()["names"])
             moments = moments + pool
         elif pool is not None:
             moments = moments + sum_over(pool, partial(_moments_of, self._checks()))
@@ -324,7 +327,9 @@ class BasePPIMeanEstimator(
         step = self._pool_value - here if others else 0.0
         self.mean_ = float(self.classical_mean_ + self._g_share * step)
         self._prepare_inference(deviations, self._values - here)
-        self._refuse_overflow(self.mean_, self.rectifier_, self._plain_variance())
+        self._refuse_overflow(
+            self.mean_, self.rectifier_, self._plain_variance(), step * step
+        )
         self._say_what_the_judge_is_worth()
 
     def _say_what_the_judge_is_worth(self) -> None:
@@ -364,6 +369,8 @@ class BasePPIMeanEstimator(
 
     def predict(self, X: Any) -> np.ndarray:
         """Predict labels from judge scores; their mean over all rows is `mean_`.
+
+        Where g is cross-fitted that is so up to what the folds differ by.
 
         Over the rows without a label, where `lam` was given or is ``"ppi++"``.
 

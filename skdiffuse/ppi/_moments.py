@@ -1,8 +1,9 @@
 """Count, mean and comoments of rows: all that a linear g needs of the pool."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
@@ -31,6 +32,9 @@ class PoolMoments:
         Mean of each column.
     comoment : ndarray of shape (n_features, n_features)
         Sum of the outer products of the deviations from the mean.
+    names : tuple of str or None, default=None
+        Names of the columns, where the rows had any; moments of columns with other
+        names are not added.
 
     Raises
     ------
@@ -66,6 +70,10 @@ class PoolMoments:
     count: int
     mean: np.ndarray
     comoment: np.ndarray
+    names: tuple[str, ...] | None = None
+
+    # An array plus moments is an error, not an array of moments.
+    __array_ufunc__ = None
 
     @classmethod
     def of(cls, rows: Any) -> Self:
@@ -127,7 +135,8 @@ class PoolMoments:
     def __post_init__(self) -> None:
         """Check that the three belong together."""
         mean, comoment = np.asarray(self.mean), np.asarray(self.comoment)
-        if self.count < 0 or comoment.shape != mean.shape * 2 or mean.ndim != 1:
+        counted = isinstance(self.count, Integral) and self.count >= 0
+        if not counted or comoment.shape != mean.shape * 2 or mean.ndim != 1:
             raise ValueError(
                 f"count={self.count}, mean of shape {mean.shape} and comoment of shape "
                 f"{comoment.shape} are no moments; make them with PoolMoments.of."
@@ -137,7 +146,7 @@ class PoolMoments:
 
     def __radd__(self, other: Any) -> Self:
         """Return the moments themselves, so that `sum` adds them up."""
-        return self if other == 0 else NotImplemented
+        return self if isinstance(other, int) and other == 0 else NotImplemented
 
     def __add__(self, other: Self) -> Self:
         """Return the moments of both sets of rows together."""
@@ -148,8 +157,15 @@ class PoolMoments:
                 f"moments of {len(self.mean)} and of {len(other.mean)} columns cannot "
                 "be added; give every part the same columns."
             )
+        if None not in (self.names, other.names) and self.names != other.names:
+            raise ValueError(
+                f"moments of the columns {list(self.names or ())} and "
+                f"{list(other.names or ())} cannot be added; give every part the same "
+                "columns in the same order."
+            )
+        names = self.names or other.names
         if self.count == 0 or other.count == 0:
-            return other if self.count == 0 else self
+            return replace(other if self.count == 0 else self, names=names)
         count = self.count + other.count
         step = other.mean - self.mean
         comoment = (
@@ -157,7 +173,8 @@ class PoolMoments:
             + other.comoment
             + np.outer(step, step) * (self.count * other.count / count)
         )
-        return type(self)(count, self.mean + step * (other.count / count), comoment)
+        mean = self.mean + step * (other.count / count)
+        return type(self)(count, mean, comoment, names)
 
     def covariance(self, ddof: int = 0) -> np.ndarray:
         """Return the covariance matrix.
@@ -207,6 +224,11 @@ def sum_over(pool: Any, function: Callable[[Any, int], Any]) -> Any:
     ValueError
         If there is no chunk.
     """
+    if _is_delayed(pool):
+        raise ValueError(
+            "pool is dask.delayed; pass dask.array.from_delayed(...), whose blocks "
+            "stay where they are, or pool.compute()."
+        )
     if hasattr(pool, "shape") and hasattr(pool, "to_delayed"):
         return _sum_over_blocks(pool, function)
     total = None
@@ -214,7 +236,10 @@ def sum_over(pool: Any, function: Callable[[Any, int], Any]) -> Any:
         part = function(chunk, number)
         total = part if total is None else total + part
     if total is None:
-        raise ValueError("pool has no chunk; pass at least one, or pool=None.")
+        raise ValueError(
+            "pool has no chunk; pass at least one (a generator can be read only once), "
+            "or pool=None."
+        )
     return total
 
 
@@ -236,7 +261,10 @@ def _sum_over_blocks(pool: Any, function: Callable[[Any, int], Any]) -> Any:
 
 
 def _moments_of_chunk(cls: type[PoolMoments], chunk: Any, number: int) -> PoolMoments:
-    return cls.of_checked(checked_chunk(chunk, number))
+    moments = cls.of_checked(checked_chunk(chunk, number))
+    names = tuple(getattr(chunk, "columns", ()))
+    named = bool(names) and all(isinstance(name, str) for name in names)
+    return replace(moments, names=names) if named else moments
 
 
 def chunks(rows: Any) -> Iterable[Any]:
@@ -250,9 +278,14 @@ def chunks(rows: Any) -> Iterable[Any]:
             f"pool is a {type(rows).__name__}; pass an array of judge scores, an "
             "iterable of such arrays, or PoolMoments."
         )
-    if isinstance(rows, list | tuple) and rows and np.ndim(rows[0]) < 2:
-        return [rows]
+    if isinstance(rows, list | tuple) and rows and not _is_delayed(rows[0]):
+        return [rows] if np.ndim(rows[0]) < 2 else rows
     return rows
+
+
+def _is_delayed(value: Any) -> bool:
+    """Tell a dask.delayed, which seems to have every attribute."""
+    return type(value).__module__ == "dask.delayed"
 
 
 def checked_chunk(
@@ -274,6 +307,19 @@ def checked_chunk(
         Names of these columns, if they have any.
     """
     name = f"chunk {number} of pool"
+    first = chunk[0] if isinstance(chunk, list | tuple) and len(chunk) else chunk
+    if isinstance(first, PoolMoments):
+        raise ValueError("pool holds PoolMoments; add them up with sum(...).")
+    if _is_delayed(chunk):
+        raise ValueError(
+            f"{name} is dask.delayed; pass dask.array.from_delayed(...) of all, or "
+            "compute them."
+        )
+    if getattr(chunk, "ndim", 2) == 1:
+        raise ValueError(
+            f"{name} has one dimension; pass one column a judge: values[:, None] of an "
+            "array, table[['judge']] of a table."
+        )
     try:
         values = check_array(
             chunk,
@@ -284,19 +330,24 @@ def checked_chunk(
         )
     except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(
-            f"{name} is no table of judge scores ({error}); pass an array of shape "
-            "(n_rows, n_features)."
+            f"{name} is no table of judge scores ({str(error).splitlines()[0]}); pass "
+            "an array of shape (n_rows, n_features)."
         ) from error
     check_finite_rows(values, name, "a judge must score every row")
     if n_features is not None:
         check_columns(values.shape[1], n_features)
-    columns = list(getattr(chunk, "columns", ()))
-    if names is not None and hasattr(chunk, "columns") and columns != names:
-        raise ValueError(
-            f"{name} has the columns {columns}, but X has {names}; give both the same "
-            "judges in the same order."
-        )
+    if hasattr(chunk, "columns"):
+        check_names(name, list(chunk.columns), names)
     return values
+
+
+def check_names(what: str, columns: Sequence[str], names: Sequence[str] | None) -> None:
+    """Raise a ValueError unless the pool has the names of X, if that has any."""
+    if names is not None and list(columns) != list(names):
+        raise ValueError(
+            f"{what} has the columns {list(columns)}, but X has {list(names)}; give "
+            "both the same judges in the same order."
+        )
 
 
 def check_columns(n_columns: int, n_features: int) -> None:

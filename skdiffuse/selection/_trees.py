@@ -114,7 +114,8 @@ class TreeBuilder:
                     f"max_exact={self.max_exact}: they are clustered from "
                     "micro-clusters on. "
                     f"DiffUseSelector(max_exact={self._too_many}) clusters them one by "
-                    f"one, in {_memory_of_rows(self._too_many) / 1e9:.3g} GB of memory."
+                    f"one, in {_memory_of_rows(self._too_many) / 1e9:.3g} GB of "
+                    "memory; random_state decides which micro-clusters there are."
                 ),
                 stacklevel=6,  # who calls fit
             )
