@@ -273,7 +273,8 @@ def test_an_approximation_is_a_note(run, captions_file, monkeypatch):
         code, _, err = run("compare", captions_file, "--oracle", "preference")
     assert code == 0
     assert re.fullmatch(
-        r"skdiffuse: note, in the words of Python: \d+ distinct rows are more than max_exact=50: .*\n",
+        r"skdiffuse: note, in the words of Python: \d+ distinct rows are more than "
+        r"max_exact=50: .*\n",
         err,
     )
 
