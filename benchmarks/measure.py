@@ -43,20 +43,22 @@ def measure(part, quick=False):
     calls of a round see the same machine. Megabytes are the largest growth of the
     process while a call ran, beyond what was there before.
     """
+    if quick:
+        return _measured(part, quick)
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as process:
         return process.submit(_measured, part, quick).result()
 
 
 def _measured(part, quick):
     calls = part.make(quick)
-    results, megabytes = {}, {}
+    results, megabytes, times = {}, {}, {}
     for name, call in calls.items():
-        results[name], _, megabytes[name] = _call(call)
+        results[name], seconds, megabytes[name] = _call(call)
+        times[name] = [seconds] if quick else []
     if part.check:
         part.check(results)
     del results
-    times = {name: [] for name in calls}
-    for _ in range(1 if quick else part.rounds):
+    for _ in range(0 if quick else part.rounds):
         for name, call in calls.items():
             _, seconds, grown = _call(call)
             times[name].append(seconds)

@@ -98,7 +98,8 @@ def same_merges(results):
 
 
 def many_rows(n_rows, n_columns, quick):
-    X = differences(12_000 if quick else n_rows, n_columns)
+    X = differences(2000 if quick else n_rows, n_columns)
+    max_exact = 500 if quick else 10_000
 
     def peer():
         return MiniBatchKMeans(200, random_state=0).fit_predict(X)
@@ -106,7 +107,8 @@ def many_rows(n_rows, n_columns, quick):
     def ours():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ApproximateClusteringWarning)
-            return DiffUseSelector(200, random_state=0).fit(X).selected_indices_
+            selector = DiffUseSelector(200, max_exact=max_exact, random_state=0)
+            return selector.fit(X).selected_indices_
 
     return {"scikit-learn: MiniBatchKMeans(200)": peer, "skdiffuse: 200 rows": ours}
 
