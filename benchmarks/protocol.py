@@ -2,8 +2,8 @@
 
 Every pair of the ordinary systems of AlpacaEval, ten draws of 80 % of the examples, 40
 budgets, all hierarchical and sampling arms; k-means, which clusters anew for each
-budget, at five budgets and timed apart. Then a part of the pairs on the workers of
-joblib and on a Dask cluster on this machine: the same numbers.
+budget, at five budgets, with one draw a pair, and timed apart. Then a part of the pairs
+on the workers of joblib and on a Dask cluster on this machine: the same numbers.
 
     python -m benchmarks.protocol --data FOLDER [--pairs 528] [--shared-pairs 32]
 
@@ -40,6 +40,7 @@ def timed(what, workers, arms, pairs, budgets, repeats):
     start = time.monotonic()
     with PeakOfProcesses() as peak:
         rows = success_curve(arms, pairs, budgets=budgets, n_repeats=repeats)
+    print(f"{what}, {workers}: {time.monotonic() - start:.0f} s", flush=True)
     record = {
         "what": what,
         "workers": workers,
@@ -63,7 +64,7 @@ def study(data, chosen):
             "hierarchical and sampling", loky, ALL, pairs, BUDGETS, chosen.repeats
         )
         kmeans, _ = timed(
-            "k-means", loky, KMEANS_ONE, pairs, KMEANS_BUDGETS, chosen.repeats
+            "k-means", loky, KMEANS_ONE, pairs, KMEANS_BUDGETS, chosen.kmeans_repeats
         )
         part, rows = timed("a part", loky, ALL, fewer, BUDGETS, chosen.repeats)
     with _cluster(chosen.jobs), parallel_config("dask"):
@@ -95,6 +96,7 @@ def main(arguments=None):
     parse.add_argument("--pairs", type=options.positive, default=528)
     parse.add_argument("--shared-pairs", type=options.positive, default=32)
     parse.add_argument("--repeats", type=options.positive, default=10)
+    parse.add_argument("--kmeans-repeats", type=options.positive, default=1)
     chosen = options.parse(parse, arguments, pairs=2, shared_pairs=2, repeats=1)
     if not chosen.summary_only:
         [data] = [file for file in files(chosen.data) if file.stem == "alpaca_eval"]
