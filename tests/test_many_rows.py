@@ -232,6 +232,15 @@ def test_clusters_that_cannot_be_cut_do_not_exhaust_the_stack(make, clustering):
     np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
 
 
+def test_bisections_are_no_deeper_than_there_are_clusters(monkeypatch):
+    monkeypatch.setattr("skdiffuse.selection._trees._AT_ONCE", 2)
+    X = np.random.default_rng(14).lognormal(0, 10, size=(3000, 1))
+    selector = DiffUseSelector(max_exact=100, random_state=0)
+    with pytest.warns(ApproximateClusteringWarning):
+        order = selector.fit(X).annotation_order()
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+
+
 def test_repeated_rows_of_nearly_one_direction_are_clustered_exactly():
     rng = np.random.default_rng(11)
     rows = rng.normal(size=(60, 8)) + 1e8 * rng.normal(size=8)

@@ -206,10 +206,10 @@ class TreeBuilder:
         if n_clusters <= _AT_ONCE or labels.max() == 0:
             return labels
         result = np.empty(len(X), dtype=np.intp)
-        found = 0
+        found, more = 0, n_clusters - 1 - labels.max()
         for label in range(labels.max() + 1):
             rows = np.flatnonzero(labels == label)
-            share = round(n_clusters * len(rows) / len(X))
+            share = 1 + round(more * len(rows) / len(X))
             result[rows] = found + self._bisected(X[rows], counts[rows], share)
             found = int(result[rows].max()) + 1
         return result
