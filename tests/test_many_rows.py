@@ -19,7 +19,7 @@ from strategies import hierarchical, repeated_differences, rules
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from skdiffuse import DiffUseSelector, _memory
-from skdiffuse.selection import ApproximateClusteringWarning
+from skdiffuse.selection import ApproximateClusteringWarning, _trees
 from skdiffuse.selection._distances import squared_distances
 from skdiffuse.selection._linkage import AVERAGE_COSINE, WARD, link_groups, link_rows
 
@@ -232,13 +232,14 @@ def test_clusters_that_cannot_be_cut_do_not_exhaust_the_stack(make, clustering):
     np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
 
 
-def test_bisections_are_no_deeper_than_there_are_clusters(monkeypatch):
-    monkeypatch.setattr("skdiffuse.selection._trees._AT_ONCE", 2)
-    X = np.random.default_rng(14).lognormal(0, 10, size=(3000, 1))
-    selector = DiffUseSelector(max_exact=100, random_state=0)
-    with pytest.warns(ApproximateClusteringWarning):
-        order = selector.fit(X).annotation_order()
-    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
+@pytest.mark.parametrize("at_once", [2, 8, 64])
+def test_bisections_make_no_more_clusters_than_asked_for(monkeypatch, at_once):
+    monkeypatch.setattr(_trees, "_AT_ONCE", at_once)
+    builder, ones = _trees.TreeBuilder(10, 0), np.ones(400)
+    plain = np.random.default_rng(14).normal(size=(400, 2))
+    assert len(set(builder._bisected(plain, ones, 80))) == 80
+    outliers = 2.0 ** -np.arange(400.0)[:, np.newaxis]
+    assert builder._bisected(outliers, ones, 80).max() < 80
 
 
 def test_repeated_rows_of_nearly_one_direction_are_clustered_exactly():

@@ -206,10 +206,13 @@ class TreeBuilder:
         if n_clusters <= _AT_ONCE or labels.max() == 0:
             return labels
         result = np.empty(len(X), dtype=np.intp)
-        found, more = 0, n_clusters - 1 - labels.max()
-        for label in range(labels.max() + 1):
+        sizes = np.bincount(labels)
+        # The other clusters go by the rows, and add up.
+        ends = np.rint((n_clusters - len(sizes)) * np.cumsum(sizes) / len(X))
+        shares = 1 + np.diff(ends, prepend=0).astype(int)
+        found = 0
+        for label, share in enumerate(shares.tolist()):
             rows = np.flatnonzero(labels == label)
-            share = 1 + round(more * len(rows) / len(X))
             result[rows] = found + self._bisected(X[rows], counts[rows], share)
             found = int(result[rows].max()) + 1
         return result
