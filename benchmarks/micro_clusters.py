@@ -139,7 +139,7 @@ def main(arguments=None):
     parse.add_argument("--pools", type=options.positive, default=24)
     parse.add_argument("--made", type=options.positive, default=400)
     parse.add_argument("--rows", type=options.positive, default=ROWS)
-    chosen = options.parse(parse, arguments, pools=2, made=2, rows=1000)
+    chosen = options.parse(parse, arguments, pools=1, made=2, rows=600)
     if make(NAME, chosen, study, tasks):
         fill(tables(), PAGE)
 

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.cluster.hierarchy import linkage
 from scipy.spatial.distance import pdist
@@ -132,6 +132,7 @@ def clusters_of(selector, X, k):
 
 
 @given(repeated_differences(), hierarchical)
+@settings(max_examples=15)
 def test_duplicates_do_not_count_against_max_exact(X, clustering):
     n_distinct = len(np.unique(X, axis=0))
     exact = DiffUseSelector(clustering=clustering, random_state=0)
@@ -152,6 +153,7 @@ def test_repeated_rows_are_clustered_exactly_whatever_their_number(clustering):
 
 
 @given(repeated_differences(), hierarchical, rules, st.integers(2, 6))
+@settings(max_examples=15)
 def test_micro_clusters_keep_what_selectors_promise(X, clustering, rule, max_exact):
     n_distinct = len(np.unique(X, axis=0))
     selector = DiffUseSelector(
@@ -192,8 +194,6 @@ def test_clear_clusters_are_found_from_micro_clusters(clustering):
 @pytest.mark.parametrize(
     "X",
     [
-        # Each cut loses one row.
-        2.0 ** -np.arange(900.0)[:, np.newaxis],
         # Most rows are in one micro-cluster, which is still too large.
         np.r_[1e-6 * np.arange(400.0), 10.0 ** np.arange(40)][:, np.newaxis],
         # Squares of the differences underflow.
@@ -201,14 +201,11 @@ def test_clear_clusters_are_found_from_micro_clusters(clustering):
         # All are parallel.
         np.arange(1.0, 300.0)[:, np.newaxis] * [[1.0, 2.0]],
     ],
-    ids=["chain", "skewed", "underflow", "parallel"],
+    ids=["skewed", "underflow", "parallel"],
 )
 @pytest.mark.parametrize("clustering", ["ward", "cosine"])
-@pytest.mark.parametrize("max_exact", [2, 20])
-def test_micro_clusters_of_degenerate_pools(X, clustering, max_exact):
-    selector = DiffUseSelector(
-        clustering=clustering, max_exact=max_exact, random_state=0
-    )
+def test_micro_clusters_of_degenerate_pools(X, clustering):
+    selector = DiffUseSelector(clustering=clustering, max_exact=20, random_state=0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ApproximateClusteringWarning)
         selector.fit(X)
@@ -219,14 +216,13 @@ def test_micro_clusters_of_degenerate_pools(X, clustering, max_exact):
 @pytest.mark.parametrize(
     ("make", "clustering"),
     [
-        (lambda rng: rng.normal(size=(4500, 1)), "cosine"),
-        (lambda rng: rng.lognormal(0, 10, size=(4500, 1)), "ward"),
-        (lambda rng: rng.exponential(size=4500)[:, None] * np.eye(3)[:1], "cosine"),
+        (lambda rng: rng.normal(size=(2500, 1)), "cosine"),
+        (lambda rng: rng.lognormal(0, 10, size=(2500, 1)), "ward"),
     ],
 )
 def test_clusters_that_cannot_be_cut_do_not_exhaust_the_stack(make, clustering):
     X = make(np.random.default_rng(10))
-    selector = DiffUseSelector(clustering=clustering, max_exact=4000, random_state=0)
+    selector = DiffUseSelector(clustering=clustering, max_exact=2000, random_state=0)
     with pytest.warns(ApproximateClusteringWarning):
         order = selector.fit(X).annotation_order()
     np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
@@ -235,11 +231,19 @@ def test_clusters_that_cannot_be_cut_do_not_exhaust_the_stack(make, clustering):
 @pytest.mark.parametrize("at_once", [2, 8, 64])
 def test_bisections_make_no_more_clusters_than_asked_for(monkeypatch, at_once):
     monkeypatch.setattr(_trees, "_AT_ONCE", at_once)
-    builder, ones = _trees.TreeBuilder(10, 0), np.ones(400)
-    plain = np.random.default_rng(14).normal(size=(400, 2))
-    assert len(set(builder._bisected(plain, ones, 80))) == 80
-    outliers = 2.0 ** -np.arange(400.0)[:, np.newaxis]
-    assert builder._bisected(outliers, ones, 80).max() < 80
+    builder, ones = _trees.TreeBuilder(10, 0), np.ones(200)
+    plain = np.random.default_rng(14).normal(size=(200, 2))
+    assert len(set(builder._bisected(plain, ones, 70))) == 70
+    outliers = 2.0 ** -np.arange(200.0)[:, np.newaxis]
+    assert builder._bisected(outliers, ones, 70).max() < 70
+
+
+def test_rows_that_lose_one_at_a_time_do_not_exhaust_the_stack():
+    X = 2.0 ** -np.arange(900.0)[:, np.newaxis]
+    selector = DiffUseSelector(max_exact=2, random_state=0)
+    with pytest.warns(ApproximateClusteringWarning):
+        order = selector.fit(X).annotation_order()
+    np.testing.assert_array_equal(np.sort(order), np.arange(len(X)))
 
 
 def test_repeated_rows_of_nearly_one_direction_are_clustered_exactly():

@@ -4,7 +4,7 @@ import numpy as np
 from scipy.spatial.distance import cdist
 
 # Rows of a block times all others: a few megabytes, which a processor keeps at hand.
-_BLOCK = 1 << 21
+_BLOCK = 1 << 19
 # Below this share of the two squared norms the squared distance has lost too many
 # digits, and is taken from the difference of the rows.
 _CANCELS = 1e-3
