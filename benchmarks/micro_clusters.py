@@ -110,14 +110,18 @@ def tasks(chosen):
 def summary(table):
     """Return mean success, and by how much that of micro-clusters differs."""
     by = ["preferences", "representative"]
-    curves = table.group_by("pool", *by, "max_exact").agg(pl.col("success").mean())
+    # Sums in another order may be rounded otherwise.
+    curves = table.group_by("pool", *by, "max_exact", maintain_order=True).agg(
+        pl.col("success").mean()
+    )
     exact = curves.filter(max_exact=EXACT).drop("max_exact")
     both = curves.filter(pl.col("max_exact") != EXACT).join(
         exact, on=["pool", *by], suffix=" exact"
     )
     step = 100 * (pl.col("success") - pl.col("success exact"))
     return (
-        both.group_by(*by, "max_exact")
+        both.sort("pool", *by, "max_exact")
+        .group_by(*by, "max_exact", maintain_order=True)
         .agg(
             (100 * pl.col("success exact").mean()).round(1).alias("exact, %"),
             (100 * pl.col("success").mean()).round(1).alias("micro-clusters, %"),
