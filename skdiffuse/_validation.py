@@ -2,7 +2,8 @@
 
 import itertools
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from numbers import Real
 from typing import Any
 
@@ -14,6 +15,18 @@ from sklearn.utils.validation import validate_data
 from skdiffuse._words import rows_in_words
 
 _BATCH = 1 << 16
+
+
+@contextmanager
+def unchanged_on_failure(estimator: Any) -> Iterator[None]:
+    """Leave an estimator as it was if what happens to it fails or is interrupted."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
 
 
 def count_of_share(share: float, n_samples: int) -> int:

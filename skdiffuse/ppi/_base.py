@@ -20,6 +20,7 @@ from skdiffuse._validation import (
     check_labels,
     check_vectors,
     check_weights,
+    unchanged_on_failure,
 )
 from skdiffuse.ppi._inference import InferenceMixin
 from skdiffuse.ppi._models import LinearModel, Model, hat_of_the_mean
@@ -119,14 +120,8 @@ class BasePPIMeanEstimator(
                 f"This {type(self).__name__} estimator requires y to be passed, but "
                 "the target y is None: pass the labels, NaN where a row has none."
             )
-        before = dict(vars(self))
-        try:
+        with unchanged_on_failure(self):
             self._fit(X, y, pool, sample_weight, groups)
-        except BaseException:
-            # A failed fit, or one that was interrupted, leaves it as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def _fit(self, X: Any, y: Any, pool: Any, sample_weight: Any, groups: Any) -> None:

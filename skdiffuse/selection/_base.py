@@ -20,6 +20,7 @@ from skdiffuse._validation import (
     check_rows,
     check_vectors,
     count_of_share,
+    unchanged_on_failure,
 )
 from skdiffuse.selection._draws import next_draw_probabilities, sequential_weights
 
@@ -97,8 +98,7 @@ class BaseSelector(
         ValueError
             If `X` has NaN or infinity.
         """
-        before = dict(vars(self))
-        try:
+        with unchanged_on_failure(self):
             X = check_vectors(self, X, reset=True)
             self._n_samples = len(X)
             self.inclusion_probabilities_: np.ndarray | None = None
@@ -106,11 +106,6 @@ class BaseSelector(
             self.selected_indices_ = self._fit_selection(X, self._budget())
             self.n_selected_ = len(self.selected_indices_)
             self.representatives_ = X[self.selected_indices_]
-        except BaseException:
-            # A failed fit, or one that was interrupted, leaves it as it was.
-            self.__dict__.clear()
-            self.__dict__.update(before)
-            raise
         return self
 
     def select(self, k: int) -> np.ndarray:
